@@ -1,0 +1,1 @@
+"""Benchmarks: reproducible measurements of Tightrope beside its peers, reached by `tightrope bench`."""

@@ -1,0 +1,35 @@
+"""Errors of the engine room.
+
+EngineError
+├── ModelRefusedError     the model cannot be served exactly (attention guard, layer types, dtype)
+├── InvalidRequestError   a request that could never run (empty prompt, too long, bad parameter)
+└── EngineDeadError       the step loop has ended; every waiting request gets this
+"""
+
+from __future__ import annotations
+
+
+class EngineError(Exception):
+    """Base of everything that engine/ raises on purpose; `str()` stands alone as a sentence."""
+
+
+class ModelRefusedError(EngineError):
+    """The model is refused at load because its outputs would not be provably right."""
+
+
+class InvalidRequestError(EngineError):
+    """The request is refused before it enters the queue.
+
+    Args:
+        parameter: the field of `Request` or `SamplingParams` concerned.
+        reason: what is wrong and the way out, one sentence.
+    """
+
+    def __init__(self, parameter: str, reason: str) -> None:
+        self.parameter = parameter
+        self.reason = reason
+        super().__init__(f"{parameter}: {reason}")
+
+
+class EngineDeadError(EngineError):
+    """The engine's step loop has stopped."""

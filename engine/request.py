@@ -1,0 +1,66 @@
+"""Request: what was asked of the engine, frozen; what is going on with it lives in `Sequence`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+from engine.constraint import Constraint
+
+
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingParams:
+    """How tokens are chosen. The constraint's mask is always applied last, whatever is set here.
+
+    Args:
+        max_tokens: generated tokens at most, >= 1.
+        temperature: 0 is greedy; otherwise logits are divided by it.
+        top_p: nucleus, in (0, 1]; 1 is off.
+        top_k: keep the k likeliest; None is off.
+        min_p: drop tokens less likely than min_p times the likeliest, in [0, 1); 0 is off.
+        presence_penalty: subtracted once from every generated token's logit, in [-2, 2].
+        frequency_penalty: subtracted for each occurrence of a generated token, in [-2, 2].
+        repetition_penalty: divides (positive) or multiplies (negative) logits of tokens of prompt and
+            output (CTRL, arXiv:1909.05858, section 4.1), > 0; 1 is off.
+        seed: seed of this request's own generator; None draws a fresh one.
+        logit_bias: token id -> added to its logit, each in [-100, 100].
+        num_logprobs: None: no logprobs; k >= 0: those of the sampled token and of the k likeliest.
+        stop_token_ids: extra ids that end the sequence (kept out of the output).
+        ignore_eos: end-of-sequence ids do not end an unconstrained sequence.
+        min_tokens: end tokens are suppressed before this many tokens, where the constraint allows.
+    """
+
+    max_tokens: int
+    temperature: float = 1.0
+    top_p: float = 1.0
+    top_k: int | None = None
+    min_p: float = 0.0
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+    repetition_penalty: float = 1.0
+    seed: int | None = None
+    logit_bias: Mapping[int, float] = field(default_factory=dict)
+    num_logprobs: int | None = None
+    stop_token_ids: tuple[int, ...] = ()
+    ignore_eos: bool = False
+    min_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One sequence to generate.
+
+    Args:
+        request_id: unique among the live requests; made by us, never by a client.
+        prompt_token_ids: at least one id.
+        sampling: see `SamplingParams`.
+        constraint: a fresh matcher, owned by the engine from now on; None is free text.
+    """
+
+    request_id: str
+    prompt_token_ids: tuple[int, ...]
+    sampling: SamplingParams
+    constraint: Constraint | None = None

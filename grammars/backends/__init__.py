@@ -1,0 +1,1 @@
+"""Grammar backends, all behind the two protocols of grammars/protocol.py."""

@@ -1,0 +1,58 @@
+"""The contract of every grammar backend: compiled grammars and their matchers."""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bitmask: TypeAlias = NDArray[np.int32]
+"""One row, shape (ceil(padded_vocab_size / 32),); bit i of word j is token 32 * j + i, 1 = allowed."""
+
+
+class GrammarMatcher(Protocol):
+    """The state of one sequence inside a compiled grammar; owned by one sequence, not thread-safe."""
+
+    def fill_bitmask(self, row: Bitmask) -> None:
+        """Overwrite `row` with the tokens allowed next.
+
+        Never empty before termination. End tokens are set exactly when the text is complete; control
+        tokens only where the spec names them; ids without text (padding rows) never.
+        """
+        ...
+
+    def accept_token(self, token_id: int) -> bool:
+        """Advance by one token; False (and no change) if it is not allowed here."""
+        ...
+
+    def rollback(self, num_tokens: int) -> None:
+        """Undo the last `num_tokens` accepted tokens."""
+        ...
+
+    def forced_tokens(self) -> list[int]:
+        """The token ids of the text that must follow, [] where there is a choice; does not advance."""
+        ...
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the text so far is a whole text of the grammar (it may still be extendable)."""
+        ...
+
+    @property
+    def is_terminated(self) -> bool:
+        """Whether nothing can follow: an end token was accepted, or the complete text cannot go on."""
+        ...
+
+
+class CompiledGrammar(Protocol):
+    """An immutable compiled grammar, shared by any number of matchers and threads."""
+
+    def matcher(self) -> GrammarMatcher:
+        """A new matcher at the start of the text."""
+        ...
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes held by this grammar (tables and cached masks); may grow while it is used."""
+        ...

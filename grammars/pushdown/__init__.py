@@ -1,0 +1,1 @@
+"""The deterministic pushdown automaton that a spec is lowered to, expanded lazily."""

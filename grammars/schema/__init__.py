@@ -1,0 +1,1 @@
+"""JSON Schema: normalisation and the typed algebra of JSON values."""

@@ -1,0 +1,135 @@
+"""GrammarSpec: what the caller asked for, frozen and hashable; a compile is a pure function of it.
+
+A spec says which *texts* are allowed. Schemas, regexes and choices are leaves; a `Structure` composes them
+with literal tags and free text (tool calls, reasoning followed by JSON, tools or a document).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+Whitespace: TypeAlias = OneOf["compact", "single"]
+"""compact: no whitespace between JSON tokens. single: at most one space after each ':' and ','.
+
+Both are bounded on purpose: unbounded whitespace lets a model pad until its token limit. "single" takes both
+the compact form and what Python's `json.dumps` and the Qwen/Hermes models write, and is the default.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonSchema:
+    """JSON documents valid under a JSON Schema (2020-12 meaning).
+
+    Args:
+        text: the schema as JSON text. Text, so that the spec is hashable and the key order of
+            `properties` (the order in which keys are generated) is kept.
+        whitespace: see `Whitespace`.
+    """
+
+    text: str
+    whitespace: Whitespace = "single"
+
+    @classmethod
+    def from_value(cls, schema: object, *, whitespace: Whitespace = "single") -> JsonSchema:
+        """Build the spec from parsed JSON (a dict or a bool), keeping key order."""
+        return cls(json.dumps(schema, ensure_ascii=False), whitespace)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonObject:
+    """Any JSON object (OpenAI's `json_object` mode): the root is always `{...}`."""
+
+    whitespace: Whitespace = "single"
+
+
+@dataclass(frozen=True, slots=True)
+class Regex:
+    """Texts that match a pattern as a whole (ECMA-262 syntax with u semantics)."""
+
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Exactly one of the given texts, literally."""
+
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """A composition of literal text, free text and other specs."""
+
+    root: Part
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """Exactly this text.
+
+    Where the vocabulary has a control token spelled like a part of the text (`<tool_call>` in Qwen's),
+    that part is that one token: control tokens enter the output only where a structure names them.
+    """
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Embed:
+    """A text of another spec, in place."""
+
+    spec: JsonSchema | JsonObject | Regex | Choice
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """All parts, one after the other."""
+
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """One of the options. Options are followed side by side until they differ."""
+
+    options: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """`part` again and again, at least `minimum` and at most `maximum` times (None: no bound)."""
+
+    part: Part
+    minimum: int = 0
+    maximum: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """Inside free text: wherever `begin` is written, `body` must follow (it ends with its own end tag)."""
+
+    begin: str
+    body: Part
+
+
+@dataclass(frozen=True, slots=True)
+class FreeText:
+    """Any text at all, except that tags in it must be followed by their bodies.
+
+    Args:
+        tags: the tagged blocks that may appear; begin strings must not be prefixes of one another.
+        max_tags: how many tagged blocks may appear (None: no bound); after them, no begin string may.
+        end: None: the text may end anywhere outside a block. Else the text ends with the first
+            occurrence of `end`, which is part of it (as `</think>` ends a reasoning block).
+    """
+
+    tags: tuple[Tagged, ...] = ()
+    max_tags: int | None = None
+    end: str | None = None
+
+
+Part: TypeAlias = Literal | Embed | Sequence | Either | Repeat | FreeText
+GrammarSpec: TypeAlias = JsonSchema | JsonObject | Regex | Choice | Structure
