@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from engine.constraint import Constraint
 
 
-
-
 @dataclass(frozen=True, slots=True)
 class SamplingParams:
     """How tokens are chosen. The constraint's mask is always applied last, whatever is set here.

@@ -66,7 +66,9 @@ class LimitExceededError(GrammarError):
         self.limit = limit
         self.allowed = allowed
         self.what = what
-        super().__init__(f"{what} needs more than {limit}={allowed}; simplify it or raise the limit")
+        super().__init__(
+            f"{what} needs more than {limit}={allowed}; simplify it or raise the limit"
+        )
 
     def __reduce__(self) -> tuple[object, ...]:
         return (type(self), (self.limit, self.allowed, self.what))
