@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-from engine.constraint import Constraint
+    from engine.constraint import Constraint
 
 
 @dataclass(frozen=True, slots=True)
