@@ -1,0 +1,88 @@
+"""The layout of the automaton's arrays: the contract between the tables and the kernels."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
+UNBOUNDED: Final = 2**31 - 1
+"""`count_max` of a state that does not bound its characters, in the arrays only."""
+
+
+class ActionKind(IntEnum):
+    """Column 0 of the action table."""
+
+    UNEXPANDED = 0
+    DEAD = 1
+    GOTO = 2
+    PUSH = 3
+    POP = 4
+
+
+class LexerColumn(IntEnum):
+    """Columns of `TableArrays.lexers`."""
+
+    TRANSITIONS = 0  # where the row of this state begins in `transitions`
+    CLASSES = 1  # where the symbol classes of its Dfa begin in `classes`
+    NUM_SYMBOLS = 2
+    LABEL = 3
+    IS_CLOSED = 4  # accepts, and no symbol leads on
+    IS_BOUNDARY = 5
+
+
+class StateColumn(IntEnum):
+    """Columns of `TableArrays.states`."""
+
+    LEXER_START = 0
+    ACTIONS = 1  # label l is row ACTIONS + l - 1 of `actions`
+    NUM_LABELS = 2
+    IS_FINAL = 3
+    COUNT_MIN = 4
+    COUNT_MAX = 5
+    FULL_OUTCOME = 6  # outcome id
+    RESUMES = 7  # first row of this state's chain in `resumes`, 0 where there is none
+
+
+class TableArrays(NamedTuple):
+    """What the kernels read, while `AutomatonTables.lock` is held; rows past the used ones are 0.
+
+    Attributes:
+        lexers: int64, (lexer states, 6), see `LexerColumn`.
+        transitions: int32, flat; global lexer states.
+        classes: uint16, flat.
+        states: int32, (structural states, 8), see `StateColumn`.
+        actions: int32, (n, 3): kind; GOTO target, PUSH resume or POP outcome id; PUSH inner.
+        resumes: int32, (n, 3): outcome id, target, next row of the chain or 0.
+    """
+
+    lexers: NDArray[np.int64]
+    transitions: NDArray[np.int32]
+    classes: NDArray[np.uint16]
+    states: NDArray[np.int32]
+    actions: NDArray[np.int32]
+    resumes: NDArray[np.int32]
+
+
+class GrowingArray:
+    """An array of which the first `used` rows are in use; doubles when it is full."""
+
+    def __init__(self, width: int | None, dtype: DTypeLike, used: int) -> None:
+        shape = (64,) if width is None else (64, width)
+        self.array: NDArray[np.generic] = np.zeros(shape, dtype)
+        self.used = used
+
+    def reserve(self, count: int) -> int:
+        """Make room for `count` more rows and return the first of them."""
+        first, self.used = self.used, self.used + count
+        if self.used > len(self.array):
+            grown = np.zeros(
+                (max(self.used, 2 * len(self.array)), *self.array.shape[1:]), self.array.dtype
+            )
+            grown[:first] = self.array[:first]
+            self.array = grown
+        return first
