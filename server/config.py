@@ -1,0 +1,107 @@
+"""ServerConfig: every setting of the HTTP server, frozen and checked once."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+ToolFormatName: TypeAlias = OneOf["auto", "hermes"]
+"""How the model writes tool calls. auto: found from the chat template."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerConfig:
+    """How the server listens, whom it answers and how much it takes.
+
+    Args:
+        host: address to listen on.
+        port: TCP port; 0 picks a free one.
+        served_names: the names that `model` may have in a request; the first is the one answered
+            with. Empty: the name of the model folder.
+        accept_any_model: answer requests for every model name (for clients that hard-code one).
+        api_key_hashes: SHA-256 digests of the accepted keys (see `hash_api_key`); empty: no key is
+            needed. Keys themselves are not kept.
+        tool_format: see `ToolFormatName`.
+        grammar_backend: name of the grammar backend, "tightrope" is our own.
+        grammar_cache_bytes: memory for compiled grammars, in bytes.
+        max_concurrent_compiles: grammars compiled at the same time; others wait.
+        strict_parameters: refuse unknown request fields instead of naming them in a header.
+        max_body_bytes: bytes of a request body, counted as they arrive.
+        max_header_bytes: bytes of the request line and all headers.
+        header_timeout_s: seconds until a connection must have sent its headers.
+        body_timeout_s: seconds until a request must have sent its body.
+        generation_timeout_s: seconds that one request may spend in compile, queue and engine.
+        keep_alive_s: seconds of silence in a stream after which a comment is sent.
+        drain_timeout_s: seconds that running requests get after a stop signal.
+        max_json_depth: nesting of arrays and objects in a body.
+        max_messages: messages of a chat.
+        max_tools: tools of a request.
+        max_stop_strings: stop strings of a request.
+        max_stop_string_chars: characters of one stop string.
+        max_stop_token_ids: ids in `stop_token_ids`.
+        max_logit_bias: entries of `logit_bias`.
+        max_n: choices of one request.
+        max_short_text_chars: characters of fields such as `user` that are carried, never shown to
+            the model.
+        max_schema_chars: characters of one JSON Schema (response format or tool parameters).
+        max_choices: options of a `choice` constraint.
+        max_waiting_requests: admitted requests in the engine's queue, beyond which others get a 429.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    served_names: tuple[str, ...] = ()
+    accept_any_model: bool = False
+    api_key_hashes: tuple[bytes, ...] = ()
+    tool_format: ToolFormatName = "auto"
+    grammar_backend: str = "tightrope"
+    grammar_cache_bytes: int = 256 * 2**20
+    max_concurrent_compiles: int = 2
+    strict_parameters: bool = False
+    max_body_bytes: int = 10 * 2**20
+    max_header_bytes: int = 64 * 2**10
+    header_timeout_s: float = 30.0
+    body_timeout_s: float = 60.0
+    generation_timeout_s: float = 600.0
+    keep_alive_s: float = 15.0
+    drain_timeout_s: float = 30.0
+    max_json_depth: int = 128
+    max_messages: int = 10_000
+    max_tools: int = 256
+    max_stop_strings: int = 16
+    max_stop_string_chars: int = 1_024
+    max_stop_token_ids: int = 64
+    max_logit_bias: int = 1_024
+    max_n: int = 16
+    max_short_text_chars: int = 4_096
+    max_schema_chars: int = 4 * 2**20
+    max_choices: int = 100_000
+    max_waiting_requests: int = 512
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.port < 2**16:
+            raise ValueError(f"port: {self.port} is not in 0..65535")
+        for name in self.__dataclass_fields__:
+            value = getattr(self, name)
+            is_limit = name.startswith("max_") or name.endswith(("_bytes", "_s"))
+            if is_limit and value <= 0:
+                raise ValueError(f"{name}: {value} is not positive")
+
+
+def hash_api_key(key: str) -> bytes:
+    """The SHA-256 digest under which a key is kept and compared.
+
+    Raises:
+        ValueError: the key is empty.
+    """
+    if not key.strip():
+        raise ValueError("api_key: empty keys are not allowed")
+    return hashlib.sha256(key.strip().encode()).digest()
+
+
+def hash_api_keys(lines: str) -> tuple[bytes, ...]:
+    """Digests of the keys in a key file: one key a line; empty lines and `#` comments are skipped."""
+    keys = (line.strip() for line in lines.splitlines())
+    return tuple(hash_api_key(key) for key in keys if key and not key.startswith("#"))

@@ -1,0 +1,257 @@
+"""Errors of the server room, and the one table that turns them into HTTP answers.
+
+ServerError
+├── RequestError                 the caller must change the request (400)
+│   ├── MalformedBodyError           not one JSON object in UTF-8, or beyond a limit of the JSON guard
+│   ├── InvalidValueError            a field has a value that it may not have
+│   ├── MissingFieldError            a required field is absent
+│   ├── UnsupportedParameterError    a field that we do not honour and may not ignore
+│   ├── UnsupportedValueError        a known field, with a value that we do not honour
+│   ├── UnknownParameterError        a field that nobody knows (strict parameters only)
+│   ├── ContextLengthError           the prompt does not fit
+│   ├── InvalidResponseFormatError   the grammars room refused the response format
+│   └── InvalidToolError             the grammars room refused a tool's parameters
+├── AuthenticationError          no key, or a wrong one (401)
+├── NotFoundError                unknown path (404)
+│   └── ModelNotFoundError           unknown model
+├── MethodNotAllowedError        (405)
+├── BodyTimeoutError             the body came too slowly (408)
+├── BodyTooLargeError            (413)
+├── MediaTypeError               not application/json (415)
+├── OverloadedError              too many requests are waiting (429)
+├── InternalError                our own fault (500)
+├── UnavailableError             starting, draining, or the engine is dead (503)
+└── GenerationTimeoutError       the generation took longer than allowed (504)
+
+Errors of the other rooms become one of these in `server.admission` and `server.generation`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class ServerError(Exception):
+    """Base of everything that server/ raises on purpose.
+
+    Args:
+        message: stands alone: what was given, where, and the way out. Clients print nothing else.
+        param: path of the field concerned, as `tools[3].function.parameters`; None if there is none.
+        code: OpenAI's machine-readable code, if one fits.
+    """
+
+    def __init__(self, message: str, *, param: str | None = None, code: str | None = None) -> None:
+        self.message = message
+        self.param = param
+        self.code = code
+        super().__init__(message)
+
+
+class RequestError(ServerError):
+    """The request is refused; sending it again unchanged cannot help."""
+
+
+class MalformedBodyError(RequestError):
+    """The body is not one JSON object in UTF-8, or passes a limit of the JSON guard."""
+
+    def __init__(self, message: str, *, param: str | None = None) -> None:
+        super().__init__(message, param=param, code="invalid_json")
+
+
+class InvalidValueError(RequestError):
+    """A field has a value that it may not have."""
+
+    def __init__(self, param: str, reason: str) -> None:
+        super().__init__(f"{param}: {reason}", param=param, code="invalid_value")
+
+
+class MissingFieldError(RequestError):
+    """A required field is absent."""
+
+    def __init__(self, param: str) -> None:
+        super().__init__(
+            f"{param}: this field is required", param=param, code="missing_required_parameter"
+        )
+
+
+class UnsupportedParameterError(RequestError):
+    """A field that we do not honour, and whose silent loss would change what the caller gets."""
+
+    def __init__(self, param: str, way_out: str) -> None:
+        super().__init__(
+            f"{param}: this parameter is not supported; {way_out}",
+            param=param,
+            code="unsupported_parameter",
+        )
+
+
+class UnsupportedValueError(RequestError):
+    """A known field with a value that we do not honour."""
+
+    def __init__(self, param: str, reason: str) -> None:
+        super().__init__(f"{param}: {reason}", param=param, code="unsupported_value")
+
+
+class UnknownParameterError(RequestError):
+    """A field that nobody knows, while the server runs with strict parameters."""
+
+    def __init__(self, param: str) -> None:
+        super().__init__(
+            f"{param}: unknown parameter; remove it or start the server without strict parameters",
+            param=param,
+            code="unknown_parameter",
+        )
+
+
+class ContextLengthError(RequestError):
+    """The prompt leaves no room for an answer.
+
+    Args:
+        num_prompt_tokens: tokens of the rendered prompt (a lower bound where counting stopped early).
+        max_model_len: tokens of prompt and answer together that the model takes.
+    """
+
+    def __init__(self, num_prompt_tokens: int, max_model_len: int) -> None:
+        self.num_prompt_tokens = num_prompt_tokens
+        self.max_model_len = max_model_len
+        super().__init__(
+            f"This model's maximum context length is {max_model_len} tokens, but the messages "
+            f"(with tools and template) come to {num_prompt_tokens} tokens and at least one is "
+            "needed for the answer; shorten the messages",
+            param="messages",
+            code="context_length_exceeded",
+        )
+
+
+class InvalidResponseFormatError(RequestError):
+    """The grammars room refused the response format; the message is its own."""
+
+    def __init__(self, param: str, reason: str) -> None:
+        super().__init__(f"Invalid schema for {param}: {reason}", param=param)
+
+
+class InvalidToolError(RequestError):
+    """The grammars room refused the parameters of a tool; the message is its own."""
+
+    def __init__(self, index: int, name: str, reason: str) -> None:
+        super().__init__(
+            f"Invalid schema for function '{name}': {reason}",
+            param=f"tools[{index}].function.parameters",
+            code="invalid_function_parameters",
+        )
+
+
+class AuthenticationError(ServerError):
+    """No API key was given, or one that is not ours."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "A valid API key is needed: send it as 'Authorization: Bearer KEY'",
+            code="invalid_api_key",
+        )
+
+
+class NotFoundError(ServerError):
+    """Nothing is served at this path."""
+
+
+class ModelNotFoundError(NotFoundError):
+    """The model asked for is not the one served here."""
+
+    def __init__(self, given: str, served: tuple[str, ...]) -> None:
+        super().__init__(
+            f"The model {given[:100]!r} is not served here; use one of: {', '.join(served)}",
+            param="model",
+            code="model_not_found",
+        )
+
+
+class MethodNotAllowedError(ServerError):
+    """The path exists, with another HTTP method."""
+
+
+class BodyTimeoutError(ServerError):
+    """The request body did not arrive in time."""
+
+
+class BodyTooLargeError(ServerError):
+    """The request body has more bytes than allowed."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self.limit_bytes = limit_bytes
+        super().__init__(
+            f"The request body has more than max_body_bytes={limit_bytes} bytes; send less",
+            code="body_too_large",
+        )
+
+
+class MediaTypeError(ServerError):
+    """The body is not plain application/json."""
+
+
+class OverloadedError(ServerError):
+    """Too many requests are waiting already; this one may be sent again later."""
+
+
+class InternalError(ServerError):
+    """A fault of ours; the message never holds a path, a traceback or another caller's text."""
+
+
+class UnavailableError(ServerError):
+    """The server is starting or draining, or its engine has died."""
+
+
+class GenerationTimeoutError(ServerError):
+    """The generation took longer than `generation_timeout_s`."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """How one class of errors is answered.
+
+    Args:
+        status: HTTP status.
+        kind: OpenAI's `error.type`.
+        headers: extra response headers.
+    """
+
+    status: int
+    kind: str
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+_RETRY_SOON = (("retry-after", "1"), ("retry-after-ms", "500"))
+_NEVER_RETRY = (("x-should-retry", "false"),)
+
+ANSWER_OF: dict[type[ServerError], HttpAnswer] = {
+    RequestError: HttpAnswer(400, "invalid_request_error"),
+    AuthenticationError: HttpAnswer(
+        401, "invalid_request_error", (("www-authenticate", "Bearer"),)
+    ),
+    NotFoundError: HttpAnswer(404, "invalid_request_error"),
+    MethodNotAllowedError: HttpAnswer(405, "invalid_request_error"),
+    BodyTimeoutError: HttpAnswer(408, "invalid_request_error", _NEVER_RETRY),
+    BodyTooLargeError: HttpAnswer(413, "invalid_request_error"),
+    MediaTypeError: HttpAnswer(415, "invalid_request_error"),
+    OverloadedError: HttpAnswer(429, "rate_limit_error", _RETRY_SOON),
+    UnavailableError: HttpAnswer(503, "server_error", _RETRY_SOON),
+    GenerationTimeoutError: HttpAnswer(504, "server_error", _NEVER_RETRY),
+    ServerError: HttpAnswer(500, "server_error", _NEVER_RETRY),
+}
+
+
+def answer_of(error: ServerError) -> HttpAnswer:
+    """The entry of the nearest ancestor in `ANSWER_OF`."""
+    return next(ANSWER_OF[kind] for kind in type(error).__mro__ if kind in ANSWER_OF)
+
+
+def error_body(error: ServerError) -> dict[str, dict[str, str | None]]:
+    """The body of every error, in HTTP answers and in streams: all four keys, always."""
+    return {
+        "error": {
+            "message": error.message,
+            "type": answer_of(error).kind,
+            "param": error.param,
+            "code": error.code,
+        }
+    }
