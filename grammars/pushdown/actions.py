@@ -1,4 +1,4 @@
-"""Actions: what a fired label does to the stack, and the Expander that finds out what is missing."""
+"""Actions: what a fired label does to the stack, and the Expander that finds missing ones."""
 
 from __future__ import annotations
 
