@@ -1,0 +1,226 @@
+"""CodePointDfa: a minimal deterministic automaton over Unicode characters, closed under boolean operations.
+
+The language of a JSON string's *decoded* content. How the content is spelled in bytes is added afterwards, by
+`json_string`; so lengths, patterns, escapes and UTF-8 never mix.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from grammars.automata.charset import FIRST_SURROGATE, LAST_SURROGATE
+from grammars.automata.classes import merge_columns
+from grammars.automata.dfa import DEAD
+from grammars.automata.minimise import FIRST_ACCEPTING_KIND, minimise_table
+from grammars.automata.product import Operation, product
+from grammars.automata.trie import minimal_trie
+from grammars.errors import LimitExceededError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+DEFAULT_MAX_STATES: Final = 50_000
+"""Deterministic states at most, where the caller names no limit of its own."""
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_CHARACTER_RANGES: Final = np.array((0, FIRST_SURROGATE, LAST_SURROGATE + 1), np.int32)
+_CHARACTER_CLASSES: Final = np.array((1, 0, 1), np.int32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodePointDfa:
+    """A minimal trimmed automaton over code points.
+
+    Args:
+        range_start: int32, (num_ranges,), ascending from 0; range i is range_start[i] .. range_start[i + 1] - 1,
+            the last one ends at U+10FFFF.
+        range_class: int32, (num_ranges,); the class of the code points of a range. Surrogates are of class 0.
+        next_state: int32, (num_states, num_classes); row DEAD and column 0 are all DEAD.
+        accepting: bool, (num_states,).
+        start: the initial state; DEAD for the empty language.
+    """
+
+    range_start: NDArray[np.int32]
+    range_class: NDArray[np.int32]
+    next_state: NDArray[np.int32]
+    accepting: NDArray[np.bool_]
+    start: int
+
+    @property
+    def num_states(self) -> int:
+        """How many states there are, DEAD included."""
+        return int(self.next_state.shape[0])
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no string at all is accepted."""
+        return self.start == DEAD
+
+    def step(self, state: int, code_point: int) -> int:
+        """The state after one character."""
+        index = int(np.searchsorted(self.range_start, code_point, side="right")) - 1
+        return int(self.next_state[state, self.range_class[index]])
+
+    def accepts(self, text: str) -> bool:
+        """Whether `text` as a whole is in the language."""
+        state = self.start
+        for character in text:
+            state = self.step(state, ord(character))
+        return bool(self.accepting[state])
+
+    def intersect(self, other: CodePointDfa, *, max_states: int = DEFAULT_MAX_STATES) -> CodePointDfa:
+        """The strings in both languages."""
+        return _combine(Operation.INTERSECT, self, other, max_states)
+
+    def union(self, other: CodePointDfa, *, max_states: int = DEFAULT_MAX_STATES) -> CodePointDfa:
+        """The strings in either language."""
+        return _combine(Operation.UNION, self, other, max_states)
+
+    def difference(self, other: CodePointDfa, *, max_states: int = DEFAULT_MAX_STATES) -> CodePointDfa:
+        """The strings of this language that are not in `other`."""
+        return _combine(Operation.DIFFERENCE, self, other, max_states)
+
+    def complement(self, *, max_states: int = DEFAULT_MAX_STATES) -> CodePointDfa:
+        """All strings that are not in the language."""
+        return any_string().difference(self, max_states=max_states)
+
+    def with_length(
+        self, minimum: int = 0, maximum: int | None = None, *, max_states: int = DEFAULT_MAX_STATES
+    ) -> CodePointDfa:
+        """The strings of minimum .. maximum characters (None: no upper bound).
+
+        Raises:
+            LimitExceededError: the bounds alone need more than `max_states` states, or the result does.
+        """
+        return self.intersect(any_string_of_length(minimum, maximum, max_states=max_states), max_states=max_states)
+
+
+def build_codepoint_dfa(
+    range_start: NDArray[np.int32],
+    range_atom: NDArray[np.int32],
+    next_state: NDArray[np.int32],
+    start: int,
+    accepting: NDArray[np.bool_],
+) -> CodePointDfa:
+    """Minimise a table over atoms of code points and merge the atoms that no state tells apart.
+
+    Args:
+        range_start: as in `CodePointDfa`.
+        range_atom: int32, (num_ranges,); the column of each range. Surrogates must lead nowhere.
+        next_state: int32, (num_states, num_atoms); row DEAD is all DEAD. It need not be trimmed.
+        start: the initial state.
+        accepting: bool, (num_states,).
+    """
+    minimal = minimise_table(
+        next_state, start, np.where(accepting, FIRST_ACCEPTING_KIND, 0).astype(np.int32)
+    )
+    range_class, table = merge_columns(minimal.next_state, range_atom)
+    is_first = np.empty(range_class.shape[0], np.bool_)
+    is_first[0] = True
+    np.not_equal(range_class[1:], range_class[:-1], out=is_first[1:])
+    return CodePointDfa(
+        range_start[is_first],
+        range_class[is_first],
+        table,
+        accepting[minimal.old_state],
+        minimal.start,
+    )
+
+
+@lru_cache(maxsize=1)
+def any_string() -> CodePointDfa:
+    """Every string of characters, the empty one included."""
+    return any_string_of_length(0, None)
+
+
+def any_string_of_length(
+    minimum: int, maximum: int | None, *, max_states: int = DEFAULT_MAX_STATES
+) -> CodePointDfa:
+    """Every string of minimum .. maximum characters (None: no upper bound)."""
+    longest = minimum if maximum is None else maximum
+    if longest >= max_states:
+        raise LimitExceededError("max_states", max_states, f"a string of {longest} characters")
+    num_states = longest + 2  # DEAD, then one state for each length
+    table = np.zeros((num_states, 2), np.int32)
+    table[1:-1, 1] = np.arange(2, num_states)
+    if maximum is None:
+        table[-1, 1] = num_states - 1
+    accepting = np.arange(num_states) > minimum
+    if maximum is not None and minimum > maximum:
+        return _nothing()
+    return CodePointDfa(_CHARACTER_RANGES.copy(), _CHARACTER_CLASSES.copy(), table, accepting, 1)
+
+
+def strings(texts: Iterable[str], *, max_states: int = DEFAULT_MAX_STATES) -> CodePointDfa:
+    """Exactly these strings. Those with lone surrogates are not texts and are left out.
+
+    Time and memory are linear in the number of characters (and states times distinct characters).
+    """
+    ordered = sorted({text for text in texts if text.isascii() or not _SURROGATE.search(text)})
+    if not ordered:
+        return _nothing()
+    length = np.array([len(text) for text in ordered], np.int32)
+    code_points = np.frombuffer("".join(ordered).encode("utf-32-le"), np.int32)
+    present = np.zeros(int(code_points.max(initial=0)) + 1, np.bool_)
+    present[code_points] = True
+    alphabet = np.flatnonzero(present).astype(np.int32)
+    atom_of_code_point = np.zeros(present.shape[0], np.int32)
+    atom_of_code_point[alphabet] = np.arange(1, alphabet.shape[0] + 1)
+    table, accepting = minimal_trie(
+        atom_of_code_point[code_points], length, alphabet.shape[0] + 1, max_states=max_states
+    )
+    range_start, range_class = _ranges_of_alphabet(alphabet)
+    return CodePointDfa(range_start, range_class, table, accepting, table.shape[0] - 1)
+
+
+def _ranges_of_alphabet(
+    alphabet: NDArray[np.int32],
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """One class for each character of `alphabet` (ascending), class 0 for everything else."""
+    starts = np.stack((alphabet, alphabet + 1), axis=1).ravel()
+    classes = np.zeros(starts.shape[0], np.int32)
+    classes[::2] = np.arange(1, alphabet.shape[0] + 1)
+    keep = np.ones(starts.shape[0], np.bool_)
+    keep[1:-1:2] = starts[1:-1:2] != starts[2::2]  # no gap between neighbours
+    starts, classes = starts[keep], classes[keep]
+    if starts[0] != 0:
+        starts, classes = np.insert(starts, 0, 0), np.insert(classes, 0, 0)
+    return starts.astype(np.int32), classes.astype(np.int32)
+
+
+def _nothing() -> CodePointDfa:
+    return CodePointDfa(
+        _CHARACTER_RANGES.copy(),
+        np.zeros(3, np.int32),
+        np.zeros((1, 1), np.int32),
+        np.zeros(1, np.bool_),
+        DEAD,
+    )
+
+
+def _combine(
+    operation: Operation, left: CodePointDfa, right: CodePointDfa, max_states: int
+) -> CodePointDfa:
+    starts = np.union1d(left.range_start, right.range_start)
+    left_class = left.range_class[np.searchsorted(left.range_start, starts, side="right") - 1]
+    right_class = right.range_class[np.searchsorted(right.range_start, starts, side="right") - 1]
+    num_right = right.next_state.shape[1]
+    pairs, atom = np.unique(left_class.astype(np.int64) * num_right + right_class, return_inverse=True)
+    columns = np.stack((pairs // num_right, pairs % num_right)).astype(np.int32)
+    table = product(
+        operation,
+        (left.next_state, left.start),
+        (right.next_state, right.start),
+        columns,
+        max_states=max_states,
+        what="a combination of string constraints",
+    )
+    accepting = table.accepting(operation, left.accepting, right.accepting)
+    return build_codepoint_dfa(starts, atom.astype(np.int32), table.next_state, table.start, accepting)

@@ -1,0 +1,78 @@
+"""Boolean operations and minimisation on byte automata."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grammars.automata.classes import build_dfa
+from grammars.automata.dfa import NO_LABEL, Dfa
+from grammars.automata.minimise import minimise_table
+from grammars.automata.product import Operation, product
+
+
+def intersect(left: Dfa, right: Dfa, *, max_states: int = 50_000) -> Dfa:
+    """The texts of both; label 1, a boundary where both sides have one.
+
+    Raises:
+        LimitExceededError: more than `max_states` pairs of states.
+    """
+    return _combine(Operation.INTERSECT, left, right, max_states)
+
+
+def union(left: Dfa, right: Dfa, *, max_states: int = 50_000) -> Dfa:
+    """The texts of either; label 1, a boundary where either side has one."""
+    return _combine(Operation.UNION, left, right, max_states)
+
+
+def difference(left: Dfa, right: Dfa, *, max_states: int = 50_000) -> Dfa:
+    """The texts of `left` that are not in `right`; label 1, the boundaries of `left`."""
+    return _combine(Operation.DIFFERENCE, left, right, max_states)
+
+
+def minimise(dfa: Dfa) -> Dfa:
+    """The smallest automaton with the same texts, labels and boundaries; states in breadth-first order."""
+    kind = 2 * dfa.label + dfa.char_boundary
+    minimal = minimise_table(dfa.next_state, dfa.start, kind.astype(np.int32))
+    return build_dfa(
+        minimal.next_state,
+        dfa.symbol_class.astype(np.int32),
+        dfa.label[minimal.old_state],
+        minimal.start,
+        dfa.char_boundary[minimal.old_state],
+    )
+
+
+def _combine(operation: Operation, left: Dfa, right: Dfa, max_states: int) -> Dfa:
+    num_symbols = max(left.symbol_class.shape[0], right.symbol_class.shape[0])
+    left_class = np.zeros(num_symbols, np.int32)
+    left_class[: left.symbol_class.shape[0]] = left.symbol_class
+    right_class = np.zeros(num_symbols, np.int32)
+    right_class[: right.symbol_class.shape[0]] = right.symbol_class
+    num_right = right.next_state.shape[1]
+    pairs, atom = np.unique(left_class * num_right + right_class, return_inverse=True)
+    columns = np.stack((pairs // num_right, pairs % num_right)).astype(np.int32)
+    table = product(
+        operation,
+        (left.next_state, left.start),
+        (right.next_state, right.start),
+        columns,
+        max_states=max_states,
+        what="a combination of terminals",
+    )
+    accepting = table.accepting(operation, left.label != NO_LABEL, right.label != NO_LABEL)
+    match operation:
+        case Operation.INTERSECT:
+            boundary = left.char_boundary[table.left] & right.char_boundary[table.right]
+        case Operation.UNION:
+            boundary = left.char_boundary[table.left] | right.char_boundary[table.right]
+        case Operation.DIFFERENCE:
+            boundary = left.char_boundary[table.left]
+    kind = (2 * accepting + boundary).astype(np.int32)
+    minimal = minimise_table(table.next_state, table.start, kind)
+    return build_dfa(
+        minimal.next_state,
+        atom.astype(np.int32),
+        accepting[minimal.old_state].astype(np.int32),
+        minimal.start,
+        boundary[minimal.old_state],
+    )

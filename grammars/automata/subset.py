@@ -1,0 +1,323 @@
+"""Subset construction: from an NFA's edge lists to the table of a deterministic automaton."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+from grammars.automata.dfa import DEAD
+from grammars.automata.kernels import grown, sort_small
+from grammars.errors import LimitExceededError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+WORK_PER_STATE = 256
+"""NFA steps granted for each state of the limit: a set of many NFA states counts as several states."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nfa:
+    """A nondeterministic automaton as edge lists; symbols are small dense numbers.
+
+    Args:
+        num_states: states are 0 .. num_states - 1.
+        start: the initial state.
+        epsilon_source, epsilon_target: int32, (num_epsilons,); edges that read nothing.
+        source, low, high, target: int32, (num_edges,); edges on any symbol of low .. high, inclusive.
+        accepting: bool, (num_states,).
+        num_symbols: symbols are 0 .. num_symbols - 1.
+    """
+
+    num_states: int
+    start: int
+    epsilon_source: NDArray[np.int32]
+    epsilon_target: NDArray[np.int32]
+    source: NDArray[np.int32]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    target: NDArray[np.int32]
+    accepting: NDArray[np.bool_]
+    num_symbols: int
+
+
+@dataclass(frozen=True, slots=True)
+class SubsetTable:
+    """A deterministic table and the NFA states that each of its states stands for.
+
+    Args:
+        next_state: int32, (num_states, num_symbols); row DEAD is all DEAD.
+        start: DEAD for the empty language.
+        set_start: int32, (num_states + 1,); state s stands for set_items[set_start[s]:set_start[s + 1]].
+        set_items: int32; NFA states that accept or have edges, ascending within a set.
+    """
+
+    next_state: NDArray[np.int32]
+    start: int
+    set_start: NDArray[np.int32]
+    set_items: NDArray[np.int32]
+
+    def state_of_item(self) -> NDArray[np.int32]:
+        """int32, (len(set_items),): the deterministic state that each item belongs to."""
+        num_states = self.next_state.shape[0]
+        return np.repeat(np.arange(num_states, dtype=np.int32), np.diff(self.set_start))
+
+
+def determinise(nfa: Nfa, *, max_states: int, what: str) -> SubsetTable:
+    """Make `nfa` deterministic; every state but DEAD can reach an accepting one.
+
+    NFA states from which nothing is accepted are dropped first, so no dead state comes out.
+
+    Raises:
+        LimitExceededError: more than `max_states` states, or sets so large that they cost as much.
+    """
+    next_state, start, set_start, set_items = _determinise(
+        nfa.num_states,
+        nfa.start,
+        nfa.epsilon_source,
+        nfa.epsilon_target,
+        nfa.source,
+        nfa.low,
+        nfa.high,
+        nfa.target,
+        nfa.accepting,
+        nfa.num_symbols,
+        max_states,
+        WORK_PER_STATE * max_states,
+    )
+    if start < 0:
+        raise LimitExceededError("max_states", max_states, what)
+    return SubsetTable(next_state, start, set_start, set_items)
+
+
+@njit(cache=True, nogil=True)
+def _group(num_states, source):  # type: ignore[no-untyped-def] # compiled by numba, which infers types
+    """Counting sort of edges by source: (first, order), edges of s are order[first[s]:first[s + 1]]."""
+    first = np.zeros(num_states + 1, np.int32)
+    for s in source:
+        first[s + 1] += 1
+    for s in range(num_states):
+        first[s + 1] += first[s]
+    fill = first.copy()
+    order = np.empty(source.shape[0], np.int32)
+    for e in range(source.shape[0]):
+        order[fill[source[e]]] = e
+        fill[source[e]] += 1
+    return first, order
+
+
+@njit(cache=True, nogil=True)
+def _mark_useful(epsilon_source, epsilon_target, source, target, accepting):  # type: ignore[no-untyped-def] # numba
+    """Which NFA states reach an accepting one."""
+    num_states = accepting.shape[0]
+    epsilon_first, epsilon_order = _group(num_states, epsilon_target)
+    first, order = _group(num_states, target)
+    useful = np.zeros(num_states, np.bool_)
+    stack = np.empty(num_states, np.int32)
+    depth = 0
+    for s in range(num_states):
+        if accepting[s]:
+            useful[s] = True
+            stack[depth] = s
+            depth += 1
+    while depth > 0:
+        depth -= 1
+        state = stack[depth]
+        for i in range(epsilon_first[state], epsilon_first[state + 1]):
+            before = epsilon_source[epsilon_order[i]]
+            if not useful[before]:
+                useful[before] = True
+                stack[depth] = before
+                depth += 1
+        for i in range(first[state], first[state + 1]):
+            before = source[order[i]]
+            if not useful[before]:
+                useful[before] = True
+                stack[depth] = before
+                depth += 1
+    return useful
+
+
+@njit(cache=True, nogil=True)
+def _determinise(  # type: ignore[no-untyped-def] # numba
+    num_nfa_states,
+    nfa_start,
+    epsilon_source,
+    epsilon_target,
+    source,
+    low,
+    high,
+    target,
+    accepting,
+    num_symbols,
+    max_states,
+    max_work,
+):
+    useful = _mark_useful(epsilon_source, epsilon_target, source, target, accepting)
+    epsilon_first, epsilon_order = _group(num_nfa_states, epsilon_source)
+    first, order = _group(num_nfa_states, source)
+
+    num_sets = 1  # set 0 is the empty set, DEAD
+    capacity = min(max_states, num_nfa_states) + 2
+    next_state = np.zeros((capacity, num_symbols), np.int32)
+    set_start = np.zeros(capacity + 1, np.int32)
+    set_items = np.empty(2 * num_nfa_states + 16, np.int32)
+    num_items = 0
+    table_mask = 1
+    while table_mask < 4 * capacity:
+        table_mask *= 2
+    table = np.zeros(table_mask, np.int32)  # open addressing: set numbers by hash, 0 is free
+    table_mask -= 1
+    hashes = np.zeros(capacity, np.int64)
+    set_of_single = np.zeros(num_nfa_states, np.int32)  # the closure of one NFA state, once known
+
+    # The (symbol, target) pairs of the state at hand are linked lists, one for each symbol touched.
+    num_pairs = 1
+    for e in range(source.shape[0]):
+        num_pairs += high[e] - low[e] + 1
+    pair_target = np.empty(num_pairs, np.int32)
+    pair_next = np.empty(num_pairs, np.int32)
+    head = np.full(num_symbols, -1, np.int32)
+    touched = np.empty(num_symbols, np.int32)
+
+    stamp = np.zeros(num_nfa_states, np.int64)
+    now = 0
+    stack = np.empty(num_nfa_states + 1, np.int32)
+    closure = np.empty(num_nfa_states, np.int32)
+    work = 0
+
+    start_set = 0
+    processed = 0  # sets below this have their row; set 0 stands for the seed of the start set
+    while processed < num_sets:
+        num_touched = 0
+        if processed == 0:
+            if not useful[nfa_start]:
+                break
+            touched[0] = 0
+            num_touched = 1
+            pair_target[0] = nfa_start
+            pair_next[0] = -1
+            head[0] = 0
+        else:
+            used = 0
+            for i in range(set_start[processed], set_start[processed + 1]):
+                state = set_items[i]
+                for k in range(first[state], first[state + 1]):
+                    e = order[k]
+                    if not useful[target[e]]:
+                        continue
+                    for symbol in range(low[e], high[e] + 1):
+                        if head[symbol] < 0:
+                            touched[num_touched] = symbol
+                            num_touched += 1
+                        pair_target[used] = target[e]
+                        pair_next[used] = head[symbol]
+                        head[symbol] = used
+                        used += 1
+            work += used
+        previous = -1  # the list of the symbol before, and the set it led to
+        found = 0
+        for t in range(num_touched):
+            symbol = touched[t]
+            chain = head[symbol]
+            head[symbol] = -1
+            a, b = chain, previous
+            while a >= 0 and b >= 0 and pair_target[a] == pair_target[b]:
+                a, b = pair_next[a], pair_next[b]
+            is_single = pair_next[chain] < 0
+            if a < 0 and b < 0:
+                pass  # the same targets as the symbol before: the same set
+            elif is_single and set_of_single[pair_target[chain]] > 0:
+                found = set_of_single[pair_target[chain]]
+            else:
+                now += 1
+                size = 0
+                depth = 0
+                a = chain
+                while a >= 0:
+                    state = pair_target[a]
+                    a = pair_next[a]
+                    if stamp[state] == now:
+                        continue
+                    stamp[state] = now
+                    stack[0] = state
+                    depth = 1
+                    while depth > 0:
+                        depth -= 1
+                        state = stack[depth]
+                        if accepting[state] or first[state + 1] > first[state]:
+                            closure[size] = state
+                            size += 1
+                        for k in range(epsilon_first[state], epsilon_first[state + 1]):
+                            other = epsilon_target[epsilon_order[k]]
+                            if useful[other] and stamp[other] != now:
+                                stamp[other] = now
+                                stack[depth] = other
+                                depth += 1
+                work += size
+                sort_small(closure, size)
+                code = np.int64(size)
+                for k in range(size):
+                    code = (code ^ closure[k]) * np.int64(0x9E3779B97F4A7C1)
+                    code ^= code >> 29
+                slot = code & table_mask
+                found = 0
+                while table[slot] > 0:
+                    candidate = table[slot]
+                    begin = set_start[candidate]
+                    if hashes[candidate] == code and set_start[candidate + 1] - begin == size:
+                        same = True
+                        for k in range(size):
+                            if set_items[begin + k] != closure[k]:
+                                same = False
+                                break
+                        if same:
+                            found = candidate
+                            break
+                    slot = (slot + 1) & table_mask
+                if found == 0:
+                    if num_sets > max_states or work > max_work:
+                        return next_state, -1, set_start, set_items
+                    found = num_sets
+                    num_sets += 1
+                    if num_sets >= capacity:
+                        capacity *= 2
+                        bigger = np.zeros((capacity, num_symbols), np.int32)
+                        bigger[:found] = next_state[:found]
+                        next_state = bigger
+                        set_start = grown(set_start, capacity + 1)
+                        bigger_hashes = np.zeros(capacity, np.int64)
+                        bigger_hashes[:found] = hashes[:found]
+                        hashes = bigger_hashes
+                        table_mask = 1
+                        while table_mask < 4 * capacity:
+                            table_mask *= 2
+                        table = np.zeros(table_mask, np.int32)
+                        table_mask -= 1
+                        for k in range(1, found):
+                            slot = hashes[k] & table_mask
+                            while table[slot] > 0:
+                                slot = (slot + 1) & table_mask
+                            table[slot] = k
+                        slot = code & table_mask
+                        while table[slot] > 0:
+                            slot = (slot + 1) & table_mask
+                    while num_items + size > set_items.shape[0]:
+                        set_items = grown(set_items, 2 * set_items.shape[0])
+                    set_items[num_items : num_items + size] = closure[:size]
+                    num_items += size
+                    set_start[found + 1] = num_items
+                    hashes[found] = code
+                    table[slot] = found
+                if is_single:
+                    set_of_single[pair_target[chain]] = found
+            previous = chain
+            if processed == 0:
+                start_set = found
+            else:
+                next_state[processed, symbol] = found
+        processed += 1
+    return next_state[:num_sets].copy(), start_set, set_start[: num_sets + 1].copy(), set_items[:num_items].copy()
