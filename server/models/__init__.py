@@ -1,1 +1,1 @@
-"""Models on disk: built-in, hub, local folder or GGUF, each resolved to an ordinary Hugging Face folder."""
+"""Models on disk: built-in, hub, folder or GGUF, each resolved to an ordinary model folder."""

@@ -1,4 +1,4 @@
-"""The architectures a GGUF file may have: its metadata as a Hugging Face config, its tensors' names."""
+"""Architecture: the model families a GGUF file may hold, as transformers configs and names."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ class Architecture:
     Args:
         model_type: both GGUF's `general.architecture` and Hugging Face's `model_type`.
         class_name: of the transformers model.
-        has_permuted_rope: attn_q and attn_k rows are stored in the interleaved order of the original
-            rotary embedding (arXiv:2104.09864) and must be brought to the half-split order.
+        has_permuted_rope: attn_q and attn_k rows are stored in the interleaved order of the
+            original rotary embedding (arXiv:2104.09864) and must be brought to the half-split
+            order.
         extra_config: config entries that hold for the whole family.
     """
 

@@ -23,8 +23,8 @@ _MAX_HASHED_BYTES: Final = 16 * 1024**2
 def cache_root(environment: Mapping[str, str]) -> Path:
     """Where Tightrope keeps what it can make again.
 
-    TIGHTROPE_CACHE, else `tightrope` in XDG_CACHE_HOME (XDG Base Directory Specification: only an absolute
-    path counts), else `~/.cache/tightrope`.
+    TIGHTROPE_CACHE, else `tightrope` in XDG_CACHE_HOME (XDG Base Directory Specification: only an
+    absolute path counts), else `~/.cache/tightrope`.
     """
     if own := environment.get("TIGHTROPE_CACHE"):
         return Path(own).expanduser().absolute()
@@ -36,10 +36,11 @@ def cache_root(environment: Mapping[str, str]) -> Path:
 class ModelCache:
     """Model folders under `root/models`, one a name.
 
-    A folder is made beside its place and renamed into it, so readers never see half of one. A manifest inside
-    tells what it was made from and what belongs to it; a folder that does not agree with its manifest
-    (other source, missing or cut files, changed small files) is made anew. Weights are compared by size only,
-    since hashing gigabytes at every start would cost more than it finds.
+    A folder is made beside its place and renamed into it, so readers never see half of one. A
+    manifest inside tells what it was made from and what belongs to it; a folder that does not agree
+    with its manifest (other source, missing or cut files, changed small files) is made anew.
+    Weights are compared by size only, since hashing gigabytes at every start would cost more than
+    it finds.
 
     Args:
         root: see `cache_root`; created when first needed.
@@ -58,8 +59,8 @@ class ModelCache:
         Args:
             name: folder name, safe for the file system.
             fingerprint: of everything that the content depends on.
-            build: fills its first argument, an empty folder; the second is an empty scratch folder that
-                is removed afterwards.
+            build: fills its first argument, an empty folder; the second is an empty scratch folder
+                that is removed afterwards.
 
         Raises:
             CacheError: the cache folder cannot be written.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from server.models.progress import Progress
 
 CONVERTER_VERSION: Final = 1
-"""Raised when the same file is converted to something else, so that cached folders are made anew."""
+"""Raised when the same file converts to something else, so that cached folders are made anew."""
 
 MAX_SHARD_BYTES: Final = 4 * 1024**3
 """Size of one safetensors file, and so of what is held in memory; a larger model gets several."""
@@ -40,7 +40,7 @@ _TIED_SAMPLE_ROWS: Final = 512
 def convert_gguf(
     path: Path, folder: Path, *, progress: Progress, max_shard_bytes: int = MAX_SHARD_BYTES
 ) -> None:
-    """Write config.json, generation_config.json, the tokenizer files and bfloat16 weights into `folder`.
+    """Write the configs, the tokenizer files and the weights, in bfloat16, into `folder`.
 
     Raises:
         InvalidModelFileError: the file is damaged or contradicts itself.
@@ -83,8 +83,8 @@ def _write_json(path: Path, value: object) -> None:
 def _tensor_sources(gguf: GgufFile) -> dict[str, str]:
     """Hugging Face tensor name -> GGUF tensor name.
 
-    Tied models may store their one matrix twice, at two precisions: then the output matrix, the better of
-    the two, is used for both and no lm_head is written.
+    Tied models may store their one matrix twice, at two precisions: then the output matrix, the
+    better of the two, is used for both and no lm_head is written.
     """
     for name in ("token_embd.weight", "output_norm.weight"):
         if name not in gguf.tensors:

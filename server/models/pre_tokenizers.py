@@ -1,6 +1,6 @@
-"""PreTokenizer: the kinds of byte-level BPE tokenizers that a GGUF file names and leaves to its reader.
+"""PreTokenizer: the kinds of byte-level BPE tokenizers, which a GGUF file only names.
 
-The file has only a name (`tokenizer.ggml.pre`), so what the name stands for is written down here.
+What a name (`tokenizer.ggml.pre`) stands for is left to the reader, so it is written down here.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _split_by(pattern: str) -> Mapping[str, object]:
     return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
 
 
-_WORDS_AND_DIGITS: Final = (  # the split of GPT-4's cl100k; the families differ in their runs of digits
+_WORDS_AND_DIGITS: Final = (  # GPT-4's split (cl100k); families differ in the runs of digits
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|{digits}"
     r"| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )

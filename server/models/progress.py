@@ -22,7 +22,7 @@ class SilentProgress:
     """Shows nothing."""
 
     @contextmanager
-    def stage(self, label: str, total_bytes: int) -> Iterator[Callable[[int], None]]:  # noqa: ARG002 - the protocol's names
+    def stage(self, label: str, total_bytes: int) -> Iterator[Callable[[int], None]]:  # noqa: ARG002
         yield lambda _done_bytes: None
 
 

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from server.models.cache import ModelCache, cache_root
 from server.models.catalog import BUILTIN_MODELS, BuiltinModel
@@ -49,8 +49,8 @@ def resolve_model(name: str, *, progress: Progress, cache: ModelCache | None = N
     """Find a model, fetching and converting it if needed.
 
     Args:
-        name: a built-in name, a local folder, a `.gguf` file, or a hub id `owner/name[@revision]`; looked
-            up in this order. Write `./name` for a folder that is called like a built-in.
+        name: a built-in name, a local folder, a `.gguf` file, or a hub id `owner/name[@revision]`;
+            looked up in this order. Write `./name` for a folder that is called like a built-in.
         progress: told of every slow stage.
         cache: where converted models are kept; None: as the environment says, see `cache_root`.
 
@@ -112,7 +112,8 @@ def _resolve_gguf(path: Path, cache: ModelCache, progress: Progress) -> ModelFol
 
         convert_gguf(path, folder, progress=progress)
 
-    # A file of many gigabytes is told by place, size and time; hashing it at every start would be slow.
+    # A file of many gigabytes is told by place, size and time; hashing it at every start would be
+    # slow.
     status = path.stat()
     place_digest = hashlib.sha256(str(path).encode()).hexdigest()[:12]
     readable = re.sub(r"[^\w.-]+", "-", path.stem)
