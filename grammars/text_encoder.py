@@ -77,22 +77,18 @@ def _text_only_tokenizer(source: bytes) -> Tokenizer:
 
 
 def _without_prefix_space(step: dict[str, Any] | None) -> dict[str, Any] | None:
-    match step:
-        case {"type": "Sequence", "normalizers": steps}:
-            kept = [x for x in map(_without_prefix_space, steps) if x is not None]
-            return {"type": "Sequence", "normalizers": kept}
-        case {"type": "Sequence", "pretokenizers": steps}:
-            kept = [x for x in map(_without_prefix_space, steps) if x is not None]
-            return {"type": "Sequence", "pretokenizers": kept}
-        case {"type": "Prepend"}:
+    if step is None:
+        return None
+    match step["type"]:
+        case "Sequence":
+            (parts,) = step.keys() - {"type"}  # "normalizers" or "pretokenizers"
+            kept = [x for x in map(_without_prefix_space, step[parts]) if x is not None]
+            return {"type": "Sequence", parts: kept}
+        case "Prepend":
             return None
-        case {"type": "Metaspace", **rest}:
-            return (
-                {"type": "Metaspace"}
-                | rest
-                | {"prepend_scheme": "never", "add_prefix_space": False}
-            )
-        case {"type": "ByteLevel", **rest}:
-            return {"type": "ByteLevel"} | rest | {"add_prefix_space": False}
+        case "Metaspace":
+            return step | {"prepend_scheme": "never", "add_prefix_space": False}
+        case "ByteLevel":
+            return step | {"add_prefix_space": False}
         case _:
             return step

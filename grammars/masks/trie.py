@@ -1,0 +1,104 @@
+"""Trie: strings of symbols as a tree in preorder arrays: a walk is a loop, a dead prefix a jump."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grammars.masks.kernel import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trie:
+    """A tree of symbol strings; node 0 is the root, the empty string.
+
+    The tokens of a whole subtree stand together: those of node n and below are
+    `token_ids[first_token[n] : first_token[subtree_end[n]]]`, those of n itself come first.
+
+    Args:
+        symbol: uint16, (num_nodes,); the last symbol of each node, 0 for the root.
+        depth: int32, (num_nodes,); the length of its string.
+        subtree_end: int32, (num_nodes,); the first node after its subtree.
+        first_token: int32, (num_nodes + 1,); see above.
+        token_ids: int32, (num_tokens,); several tokens may have the same string.
+    """
+
+    symbol: NDArray[np.uint16]
+    depth: NDArray[np.int32]
+    subtree_end: NDArray[np.int32]
+    first_token: NDArray[np.int32]
+    token_ids: NDArray[np.int32]
+
+    @property
+    def num_nodes(self) -> int:
+        """How many nodes there are, the root included."""
+        return len(self.symbol)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of all arrays."""
+        arrays = (self.symbol, self.depth, self.subtree_end, self.first_token, self.token_ids)
+        return sum(array.nbytes for array in arrays)
+
+
+def build_trie(
+    symbols: NDArray[np.uint16],
+    begin: NDArray[np.int32],
+    end: NDArray[np.int32],
+    token_ids: NDArray[np.int32],
+) -> Trie:
+    """The trie of strings that are given in ascending order.
+
+    Args:
+        symbols: uint16, flat; holds all strings.
+        begin: int32, (num_tokens,); string i is `symbols[begin[i] : end[i]]`.
+        end: int32, (num_tokens,).
+        token_ids: int32, (num_tokens,); the token of each string.
+    """
+    symbol, depth, subtree_end, first_token = _preorder(symbols, begin, end)
+    return Trie(symbol, depth, subtree_end, first_token, token_ids)
+
+
+@kernel
+def _preorder(
+    symbols: NDArray[np.uint16], begin: NDArray[np.int32], end: NDArray[np.int32]
+) -> tuple[NDArray[np.uint16], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    capacity = 1
+    longest = 0
+    for i in range(len(begin)):
+        capacity += end[i] - begin[i]
+        longest = max(longest, end[i] - begin[i])
+    symbol = np.zeros(capacity, np.uint16)
+    depth = np.zeros(capacity, np.int32)
+    subtree_end = np.zeros(capacity, np.int32)
+    first_token = np.zeros(capacity + 1, np.int32)
+    path = np.zeros(longest + 1, np.int32)  # the node of each prefix of the last string
+    length = 0
+    used = 1
+    for i in range(len(begin)):
+        size = end[i] - begin[i]
+        shared = 0
+        while (
+            shared < length
+            and shared < size
+            and symbols[begin[i] + shared] == symbol[path[shared + 1]]
+        ):
+            shared += 1
+        for closed in range(shared + 1, length + 1):
+            subtree_end[path[closed]] = used
+        for level in range(shared + 1, size + 1):
+            symbol[used] = symbols[begin[i] + level - 1]
+            depth[used] = level
+            first_token[used] = i
+            path[level] = used
+            used += 1
+        length = size
+    for open_level in range(length + 1):
+        subtree_end[path[open_level]] = used
+    first_token[used] = len(begin)
+    return symbol[:used], depth[:used], subtree_end[:used], first_token[: used + 1]
