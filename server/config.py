@@ -47,7 +47,7 @@ class ServerConfig:
             the model.
         max_schema_chars: characters of one JSON Schema (response format or tool parameters).
         max_choices: options of a `choice` constraint.
-        max_waiting_requests: admitted requests in the engine's queue, beyond which others get a 429.
+        max_waiting_requests: requests waiting in the engine; beyond it others get a 429.
     """
 
     host: str = "127.0.0.1"
@@ -102,6 +102,6 @@ def hash_api_key(key: str) -> bytes:
 
 
 def hash_api_keys(lines: str) -> tuple[bytes, ...]:
-    """Digests of the keys in a key file: one key a line; empty lines and `#` comments are skipped."""
+    """Digests of the keys in a key file: one a line; empty lines and `#` comments are skipped."""
     keys = (line.strip() for line in lines.splitlines())
     return tuple(hash_api_key(key) for key in keys if key and not key.startswith("#"))

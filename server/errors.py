@@ -2,7 +2,7 @@
 
 ServerError
 ├── RequestError                 the caller must change the request (400)
-│   ├── MalformedBodyError           not one JSON object in UTF-8, or beyond a limit of the JSON guard
+│   ├── MalformedBodyError           not a JSON object in UTF-8, or past a limit of the JSON guard
 │   ├── InvalidValueError            a field has a value that it may not have
 │   ├── MissingFieldError            a required field is absent
 │   ├── UnsupportedParameterError    a field that we do not honour and may not ignore
@@ -35,8 +35,8 @@ class ServerError(Exception):
     """Base of everything that server/ raises on purpose.
 
     Args:
-        message: stands alone: what was given, where, and the way out. Clients print nothing else.
-        param: path of the field concerned, as `tools[3].function.parameters`; None if there is none.
+        message: stands alone (what, where, the way out): clients print nothing else.
+        param: path of the field concerned, as `tools[3].function.parameters`, if there is one.
         code: OpenAI's machine-readable code, if one fits.
     """
 
@@ -107,16 +107,20 @@ class ContextLengthError(RequestError):
     """The prompt leaves no room for an answer.
 
     Args:
-        num_prompt_tokens: tokens of the rendered prompt (a lower bound where counting stopped early).
+        num_prompt_tokens: tokens of the rendered prompt.
         max_model_len: tokens of prompt and answer together that the model takes.
+        is_exact: False: `num_prompt_tokens` is a lower bound, counting it all would take too long.
     """
 
-    def __init__(self, num_prompt_tokens: int, max_model_len: int) -> None:
+    def __init__(
+        self, num_prompt_tokens: int, max_model_len: int, *, is_exact: bool = True
+    ) -> None:
         self.num_prompt_tokens = num_prompt_tokens
         self.max_model_len = max_model_len
         super().__init__(
             f"This model's maximum context length is {max_model_len} tokens, but the messages "
-            f"(with tools and template) come to {num_prompt_tokens} tokens and at least one is "
+            f"(with tools and template) come to {'' if is_exact else 'at least '}{num_prompt_tokens} "
+            "tokens and at least one is "
             "needed for the answer; shorten the messages",
             param="messages",
             code="context_length_exceeded",

@@ -1,0 +1,65 @@
+"""Reading the bytes of a request within limits: media type, size counted on the wire, time."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from starlette.requests import ClientDisconnect
+
+from server.errors import BodyTimeoutError, BodyTooLargeError, MediaTypeError
+from server.json_guard import parse_json_object
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from server.config import ServerConfig
+
+_INLINE_BYTES = 64 * 1024
+"""Bodies up to this size are parsed on the event loop; larger ones in a thread."""
+
+
+async def read_json_object(request: Request, config: ServerConfig) -> dict[str, object]:
+    """Read and parse the body of a request.
+
+    Raises:
+        MediaTypeError: not application/json, or compressed.
+        BodyTooLargeError: more than `max_body_bytes`, by Content-Length or by counting.
+        BodyTimeoutError: not complete after `body_timeout_s`.
+        MalformedBodyError: not one JSON object (see `parse_json_object`).
+        ClientDisconnect: the client went away.
+    """
+    _check_headers(request)
+    body = await _read_bytes(request, config)
+    if len(body) <= _INLINE_BYTES:
+        return parse_json_object(body, max_depth=config.max_json_depth)
+    return await asyncio.to_thread(parse_json_object, body, max_depth=config.max_json_depth)
+
+
+def _check_headers(request: Request) -> None:
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != "application/json":
+        raise MediaTypeError("Send the body as content-type: application/json")
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise MediaTypeError("Compressed request bodies are not taken; send the JSON as it is")
+
+
+async def _read_bytes(request: Request, config: ServerConfig) -> bytes:
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared[:20]) > config.max_body_bytes:
+        raise BodyTooLargeError(config.max_body_bytes)
+    body = bytearray()
+    try:
+        async with asyncio.timeout(config.body_timeout_s):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > config.max_body_bytes:
+                    raise BodyTooLargeError(config.max_body_bytes)
+    except TimeoutError as error:
+        raise BodyTimeoutError(
+            f"The request body did not arrive within {config.body_timeout_s:g} s"
+        ) from error
+    return bytes(body)
+
+
+__all__ = ["ClientDisconnect", "read_json_object"]

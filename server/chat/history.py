@@ -1,0 +1,146 @@
+"""History: wire messages to the messages that a chat template reads, checked and protected."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, TypeAlias, assert_never
+
+from server.errors import InvalidValueError
+from server.wire.messages import (
+    AssistantMessage,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+    content_text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from server.chat.shield import Shield
+    from server.wire.messages import Message, ToolCallMessage
+
+TemplateMessage: TypeAlias = dict[str, object]
+"""What templates read: role, content (always text), and name, tool_calls, reasoning_content if any."""
+
+
+def check_history(messages: Sequence[Message]) -> None:
+    """Check that calls and their results belong together.
+
+    Raises:
+        InvalidValueError: a result without its call, or a call without its result; ids are named.
+    """
+    missing: dict[str, None] = {}
+    known: set[str] = set()
+    for index, message in enumerate(messages):
+        if isinstance(message, ToolMessage):
+            call_id = _call_id(message)
+            if call_id is None:
+                raise InvalidValueError(
+                    f"messages[{index}].tool_call_id", "a tool message needs the id of its call"
+                )
+            if call_id not in known:
+                raise InvalidValueError(
+                    f"messages[{index}].role",
+                    f"no assistant message before this one has a tool call {call_id[:64]!r}",
+                )
+            missing.pop(call_id, None)
+            continue
+        _refuse_missing(missing, index)
+        if isinstance(message, AssistantMessage):
+            known = {call.id for call in message.tool_calls or []}
+            missing = dict.fromkeys(call.id for call in message.tool_calls or [])
+        else:
+            known = set()
+    _refuse_missing(missing, len(messages))
+
+
+def _refuse_missing(missing: dict[str, None], index: int) -> None:
+    if missing:
+        ids = ", ".join(call_id[:64] for call_id in missing)
+        raise InvalidValueError(
+            f"messages[{index}].role", f"tool messages must answer these calls first: {ids}"
+        )
+
+
+def _call_id(message: ToolMessage) -> str | None:
+    return message.tool_call_id or message.id
+
+
+def template_messages(messages: Sequence[Message], shield: Shield) -> list[TemplateMessage]:
+    """The messages as templates expect them; every text of the caller is protected."""
+    return list(_template_messages(messages, shield))
+
+
+def _template_messages(
+    messages: Sequence[Message], shield: Shield
+) -> Iterator[TemplateMessage]:
+    names_of_calls: dict[str, str] = {}
+    for message in messages:
+        converted: TemplateMessage = {
+            "role": message.role,
+            "content": shield.protect(content_text(message.content)),
+        }
+        if message.name is not None:
+            converted["name"] = shield.protect(message.name)
+        match message:
+            case SystemMessage():
+                converted["role"] = "system"
+            case UserMessage():
+                pass
+            case AssistantMessage():
+                _add_assistant_fields(converted, message, shield)
+                names_of_calls |= {
+                    call.id: call.function.name for call in message.tool_calls or []
+                }
+            case ToolMessage():
+                call_id = _call_id(message) or ""
+                converted["tool_call_id"] = shield.protect(call_id)
+                converted.setdefault("name", shield.protect(names_of_calls.get(call_id, "")))
+            case _:
+                assert_never(message)
+        yield converted
+
+
+def _add_assistant_fields(
+    converted: TemplateMessage, message: AssistantMessage, shield: Shield
+) -> None:
+    if message.content is None and message.refusal:
+        converted["content"] = shield.protect(message.refusal)
+    if message.reasoning_content:
+        converted["reasoning_content"] = shield.protect(message.reasoning_content)
+    if message.tool_calls:
+        converted["tool_calls"] = [_template_call(call, shield) for call in message.tool_calls]
+
+
+def _template_call(call: ToolCallMessage, shield: Shield) -> dict[str, object]:
+    return {
+        "id": shield.protect(call.id),
+        "type": "function",
+        "function": {
+            "name": shield.protect(call.function.name),
+            "arguments": shield.protect_json(call_arguments(call)),
+        },
+    }
+
+
+def call_arguments(call: ToolCallMessage) -> object:
+    """The arguments of an earlier call as a JSON object, which is what templates print.
+
+    Missing, null, "null" and "" are `{}`. What is no JSON object (a call cut off by max_tokens, or
+    broken by its client) stays the text that it is: the model is shown it as one JSON string.
+    """
+    arguments = call.function.arguments
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, str):
+        return arguments if isinstance(arguments, dict) else json.dumps(arguments)
+    if not arguments.strip():
+        return {}
+    try:
+        value = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return arguments
+    if value is None:
+        return {}
+    return value if isinstance(value, dict) else arguments

@@ -1,0 +1,154 @@
+"""PromptBuilder: a chat request to prompt token ids and what the prompt says of thinking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from server.chat.history import check_history, template_messages
+from server.chat.prompt_tokenizer import PromptTokenizer
+from server.chat.shield import Shield, texts_in
+from server.chat.thinking import THINK_CLOSE, THINK_OPEN, Thinking, thinking_of
+from server.chat.tool_prompt import with_tools_in_text
+from server.errors import ContextLengthError, InvalidValueError
+from server.tool_schema import argument_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from server.chat.template import ChatTemplate
+    from server.wire.chat_request import ChatCompletionRequest
+    from server.wire.tools import Tool
+
+TAGS = (
+    THINK_OPEN,
+    THINK_CLOSE,
+    "<tool_call>",
+    "</tool_call>",
+    "<tool_response>",
+    "</tool_response>",
+    "<tools>",
+    "</tools>",
+)
+"""Tags that only a template may write, also where they are no control tokens of the model."""
+
+ALLOWED_TEMPLATE_VARIABLES: Mapping[str, type] = {
+    "enable_thinking": bool,
+    "thinking": bool,
+    "preserve_thinking": bool,
+    "reasoning_effort": str,
+}
+"""`chat_template_kwargs` that a request may set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What the model is given.
+
+    Args:
+        token_ids: the whole prompt.
+        thinking: where the answer stands to a reasoning block.
+        ignored: request fields that the template does not look at.
+    """
+
+    token_ids: tuple[int, ...]
+    thinking: Thinking
+    ignored: tuple[str, ...]
+
+
+class PromptBuilder:
+    """Renders and tokenises chats of one model.
+
+    Args:
+        template: the model's chat template.
+        tokenizer_json: the text of its tokenizer.json.
+        max_model_len: tokens of prompt and answer together.
+    """
+
+    def __init__(self, template: ChatTemplate, tokenizer_json: str, *, max_model_len: int) -> None:
+        self._template = template
+        self._tokenizer = PromptTokenizer(tokenizer_json, tags=TAGS)
+        self._max_model_len = max_model_len
+
+    def build(self, request: ChatCompletionRequest) -> Prompt:
+        """The prompt of a request; slow for long ones, so not for the event loop.
+
+        Raises:
+            InvalidValueError: the history is not in order, or a template variable is not allowed.
+            RequestError: the template refuses the messages.
+            ContextLengthError: no room is left for one token of an answer.
+        """
+        check_history(request.messages)
+        variables, ignored = self._variables(request)
+        tools = _template_tools(request)
+        shield = Shield(self._tokenizer.marks, chain(_caller_texts(request), texts_in(tools)))
+        messages = template_messages(request.messages, shield)
+        protected = [tool for tool in map(shield.protect_json, tools) if isinstance(tool, dict)]
+        if not self._template.renders_tools:
+            messages = with_tools_in_text(messages, protected)
+            protected = []
+        rendered = self._template.render(messages, protected, variables)
+        if self._tokenizer.min_num_tokens(rendered) >= self._max_model_len:
+            raise ContextLengthError(
+                self._tokenizer.min_num_tokens(rendered), self._max_model_len, is_exact=False
+            )
+        token_ids = self._tokenizer.encode(rendered, shield)
+        if len(token_ids) >= self._max_model_len:
+            raise ContextLengthError(len(token_ids), self._max_model_len)
+        return Prompt(tuple(token_ids), thinking_of(rendered, self._template.source), ignored)
+
+    def _variables(
+        self, request: ChatCompletionRequest
+    ) -> tuple[dict[str, object], tuple[str, ...]]:
+        """Template variables that the request sets, and the names of those without effect."""
+        given = {
+            f"chat_template_kwargs.{name}": (name, value)
+            for name, value in (request.chat_template_kwargs or {}).items()
+        }
+        for param, (name, value) in given.items():
+            kind = ALLOWED_TEMPLATE_VARIABLES.get(name)
+            if kind is None:
+                allowed = ", ".join(ALLOWED_TEMPLATE_VARIABLES)
+                raise InvalidValueError(
+                    "chat_template_kwargs", f"{name[:64]!r} is not allowed; allowed are {allowed}"
+                )
+            if not isinstance(value, kind) or (kind is str and len(str(value)) > 16):
+                raise InvalidValueError(param, f"a short {kind.__name__} is needed")
+        if request.reasoning_effort is not None:
+            for name, value in self._effort_variables(request.reasoning_effort).items():
+                given.setdefault("reasoning_effort", (name, value))
+        used = {name: value for name, value in given.values() if self._template.reads(name)}
+        ignored = tuple(
+            param for param, (name, _) in given.items() if not self._template.reads(name)
+        )
+        return used, ignored
+
+    def _effort_variables(self, effort: str) -> dict[str, object]:
+        """The switch that the template has for an effort: its own, or thinking on and off."""
+        if self._template.reads("enable_thinking") and effort == "none":
+            return {"enable_thinking": False}
+        return {"reasoning_effort": effort}
+
+
+def _template_tools(request: ChatCompletionRequest) -> list[object]:
+    """The tools as templates print them; none where none may be called."""
+    if request.tool_choice == "none":
+        return []
+    return [_template_tool(tool, index) for index, tool in enumerate(request.tools or [])]
+
+
+def _template_tool(tool: Tool, index: int) -> dict[str, object]:
+    function: dict[str, object] = {"name": tool.function.name}
+    if tool.function.description is not None:
+        function["description"] = tool.function.description
+    function["parameters"] = argument_schema(tool.function, index)
+    return {"type": "function", "function": function}
+
+
+def _caller_texts(request: ChatCompletionRequest) -> list[str]:
+    return [
+        text
+        for message in request.messages
+        for text in texts_in(message.model_dump(mode="python"))
+    ]

@@ -1,0 +1,1 @@
+"""Wire: the shapes of requests and answers, in OpenAI's names."""

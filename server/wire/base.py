@@ -1,0 +1,36 @@
+"""WireModel: the base of every request type; strict, and it remembers the fields that it does not know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class WireModel(BaseModel):
+    """A part of a request body.
+
+    Strict: no coercion (`true` is no int, `"2"` is no number). Unknown fields are kept apart in
+    `model_extra`, so that `unknown_fields` can name them.
+    """
+
+    model_config = ConfigDict(strict=True, extra="allow", frozen=True)
+
+
+def unknown_fields(model: WireModel, path: str = "") -> Iterator[str]:
+    """The paths of all fields that no type declares, as `messages[2].extra`, in body order."""
+    for name in model.model_extra or {}:
+        yield f"{path}{name}"
+    for name, field in type(model).model_fields.items():
+        yield from _unknown_in(getattr(model, name), f"{path}{field.alias or name}")
+
+
+def _unknown_in(value: object, path: str) -> Iterator[str]:
+    if isinstance(value, WireModel):
+        yield from unknown_fields(value, f"{path}.")
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _unknown_in(item, f"{path}[{index}]")

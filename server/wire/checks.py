@@ -1,0 +1,134 @@
+"""Rules of a chat request that concern several fields, or limits of the configuration."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from server.errors import InvalidValueError
+from server.wire.formats import JsonSchemaFormat, TextFormat
+from server.wire.tools import AllowedToolsChoice, NamedToolChoice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from server.config import ServerConfig
+    from server.wire.chat_request import ChatCompletionRequest
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+
+def check_chat_request(request: ChatCompletionRequest, config: ServerConfig) -> None:
+    """Check what the types cannot say.
+
+    Raises:
+        InvalidValueError: naming the field and the limit.
+    """
+    _check_count("messages", len(request.messages), config.max_messages, minimum=1)
+    _check_count("n", request.n or 1, config.max_n)
+    if request.stream_options is not None and not request.stream:
+        raise InvalidValueError("stream_options", "only allowed with stream: true")
+    if request.top_logprobs is not None and not request.logprobs:
+        raise InvalidValueError("top_logprobs", "only allowed with logprobs: true")
+    _check_stops(request, config)
+    _check_count("logit_bias", len(request.logit_bias or {}), config.max_logit_bias)
+    _check_short_texts(request, config)
+    _check_tools(request, config)
+    _check_formats(request)
+
+
+def stop_strings(request: ChatCompletionRequest) -> tuple[str, ...]:
+    """The stop strings as a tuple, whatever form they came in."""
+    if request.stop is None:
+        return ()
+    return (request.stop,) if isinstance(request.stop, str) else tuple(request.stop)
+
+
+def _check_count(param: str, count: int, limit: int, *, minimum: int = 0) -> None:
+    if count < minimum:
+        raise InvalidValueError(param, f"at least {minimum} is needed, got {count}")
+    if count > limit:
+        raise InvalidValueError(param, f"at most {limit} are allowed, got {count}")
+
+
+def _check_stops(request: ChatCompletionRequest, config: ServerConfig) -> None:
+    stops = stop_strings(request)
+    _check_count("stop", len(stops), config.max_stop_strings)
+    for stop in stops:
+        if not stop:
+            raise InvalidValueError("stop", "an empty stop string would end every answer at once")
+        if len(stop) > config.max_stop_string_chars:
+            raise InvalidValueError(
+                "stop", f"at most {config.max_stop_string_chars} characters, got {len(stop)}"
+            )
+    _check_count(
+        "stop_token_ids", len(request.stop_token_ids or []), config.max_stop_token_ids
+    )
+
+
+def _check_short_texts(request: ChatCompletionRequest, config: ServerConfig) -> None:
+    for name in (
+        "user",
+        "safety_identifier",
+        "service_tier",
+        "prompt_cache_key",
+        "prompt_cache_retention",
+    ):
+        text = getattr(request, name)
+        if text is not None and len(text) > config.max_short_text_chars:
+            raise InvalidValueError(
+                name, f"at most {config.max_short_text_chars} characters, got {len(text)}"
+            )
+
+
+def _check_tools(request: ChatCompletionRequest, config: ServerConfig) -> None:
+    tools = request.tools or []
+    _check_count("tools", len(tools), config.max_tools)
+    names: set[str] = set()
+    for index, tool in enumerate(tools):
+        name = tool.function.name
+        param = f"tools[{index}].function.name"
+        if not _NAME.fullmatch(name):
+            raise InvalidValueError(param, "1 to 64 of the characters A-Z a-z 0-9 _ - . are needed")
+        if name in names:
+            raise InvalidValueError(param, f"two tools are named {name!r}; names must differ")
+        names.add(name)
+    if not tools and request.tool_choice not in (None, "none", "auto"):
+        raise InvalidValueError("tool_choice", "no tools are given; add tools or remove it")
+    for param, name in _chosen_names(request):
+        if name not in names:
+            raise InvalidValueError(param, f"no tool is named {name[:64]!r}")
+
+
+def _chosen_names(request: ChatCompletionRequest) -> Iterator[tuple[str, str]]:
+    choice = request.tool_choice
+    if isinstance(choice, NamedToolChoice):
+        yield "tool_choice.function.name", choice.function.name
+    elif isinstance(choice, AllowedToolsChoice):
+        allowed = choice.allowed_tools.tools
+        if not allowed:
+            raise InvalidValueError("tool_choice.allowed_tools.tools", "at least 1 is needed")
+        for index, tool in enumerate(allowed):
+            yield (
+                f"tool_choice.allowed_tools.tools[{index}].function.name",
+                tool.function.name,
+            )
+
+
+def _check_formats(request: ChatCompletionRequest) -> None:
+    if isinstance(request.response_format, JsonSchemaFormat):
+        name = request.response_format.json_schema.name
+        if not _NAME.fullmatch(name):
+            raise InvalidValueError(
+                "response_format.json_schema.name",
+                "1 to 64 of the characters A-Z a-z 0-9 _ - . are needed",
+            )
+    given = [
+        name
+        for name in ("structured_outputs", "guided_json", "guided_regex", "guided_choice")
+        if getattr(request, name) is not None
+    ]
+    if request.response_format is not None and not isinstance(request.response_format, TextFormat):
+        given.insert(0, "response_format")
+    if len(given) > 1:
+        raise InvalidValueError(given[1], f"cannot be combined with {given[0]}")

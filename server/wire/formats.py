@@ -1,0 +1,55 @@
+"""Formats that an answer can be bound to: `response_format` and the `structured_outputs` extension."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+from typing import Literal as OneOf
+
+from pydantic import Field
+
+from server.wire.base import WireModel
+
+
+class TextFormat(WireModel):
+    """Free text."""
+
+    type: OneOf["text"]
+
+
+class JsonObjectFormat(WireModel):
+    """Any JSON object."""
+
+    type: OneOf["json_object"]
+
+
+class NamedSchema(WireModel):
+    """A JSON Schema with the name that the caller gave it."""
+
+    name: str
+    schema_: dict[str, object] | bool = Field(alias="schema")
+    description: str | None = None
+    strict: bool | None = None
+
+
+class JsonSchemaFormat(WireModel):
+    """A document that is valid under a JSON Schema."""
+
+    type: OneOf["json_schema"]
+    json_schema: NamedSchema
+
+
+ResponseFormat: TypeAlias = Annotated[
+    TextFormat | JsonObjectFormat | JsonSchemaFormat, Field(discriminator="type")
+]
+
+
+class StructuredOutputs(WireModel):
+    """vLLM's extension: exactly one of the constraints is set."""
+
+    json_: dict[str, object] | bool | str | None = Field(default=None, alias="json")
+    regex: str | None = None
+    choice: list[str] | None = None
+    json_object: bool | None = None
+    grammar: None = None
+    structural_tag: None = None
+    whitespace_pattern: None = None

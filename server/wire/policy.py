@@ -1,0 +1,95 @@
+"""Which fields of a chat request are honoured, taken without effect, or refused by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from server.errors import UnknownParameterError, UnsupportedParameterError
+from server.wire.base import unknown_fields
+from server.wire.chat_request import ChatCompletionRequest
+from server.wire.validation import request_error
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+IGNORED_FIELDS = (
+    "user",
+    "metadata",
+    "store",
+    "safety_identifier",
+    "service_tier",
+    "prompt_cache_key",
+    "prompt_cache_options",
+    "prompt_cache_retention",
+    "prediction",
+    "verbosity",
+)
+"""Taken without effect, and named in the header `x-tightrope-ignored`."""
+
+REFUSED_FIELDS = {
+    "audio": "the served models answer with text; remove it",
+    "web_search_options": "this server does not search; remove it",
+    "moderation": "this server does not moderate; remove it",
+    "functions": "use tools",
+    "function_call": "use tool_choice",
+    "chat_template": "templates come from the model alone; remove it",
+    "documents": "put them into the messages",
+    "grammar": "use response_format, or structured_outputs with json, regex or choice",
+    "json_schema": "use response_format",
+    "guided_grammar": "use structured_outputs with json, regex or choice",
+    "guided_decoding_backend": "the server chooses the backend; remove it",
+    "guided_whitespace_pattern": "whitespace is bounded by the server; remove it",
+    "structural_tag": "use tools",
+    "bad_words": "use logit_bias",
+    "allowed_token_ids": "use structured_outputs",
+    "use_beam_search": "remove it",
+    "best_of": "use n",
+    "echo": "remove it",
+    "prompt": "use messages",
+    "length_penalty": "remove it",
+    "prompt_logprobs": "remove it",
+    "truncate_prompt_tokens": "shorten the messages",
+}
+"""Fields of OpenAI's API or of other servers whose silent loss would change what the caller gets."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedChatRequest:
+    """A typed request, and the names of what will have no effect.
+
+    Args:
+        request: the typed body.
+        ignored: known fields without effect here.
+        unknown: fields that no type declares.
+    """
+
+    request: ChatCompletionRequest
+    ignored: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+
+def parse_chat_request(
+    body: Mapping[str, object], *, strict_parameters: bool = False
+) -> ParsedChatRequest:
+    """Type a parsed body.
+
+    Raises:
+        UnsupportedParameterError: a field of `REFUSED_FIELDS` is set.
+        UnknownParameterError: an unknown field, with `strict_parameters`.
+        RequestError: a field is missing or has a wrong value; `param` is its path.
+    """
+    for name, way_out in REFUSED_FIELDS.items():
+        if body.get(name) is not None:
+            raise UnsupportedParameterError(name, way_out)
+    try:
+        request = ChatCompletionRequest.model_validate(body)
+    except ValidationError as error:
+        raise request_error(error, body) from error
+    ignored = tuple(name for name in IGNORED_FIELDS if getattr(request, name) is not None)
+    unknown = tuple(unknown_fields(request))
+    if unknown and strict_parameters:
+        raise UnknownParameterError(unknown[0])
+    return ParsedChatRequest(request, ignored, unknown)
