@@ -1,0 +1,24 @@
+"""CompileLimits: the counted budgets of a compile; the same input gives the same answer on any machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class CompileLimits:
+    """Budgets in counted work units, never in seconds.
+
+    Args:
+        max_states: states of any one DFA (a pattern, an enum, a lexer).
+        max_schema_nodes: distinct schema nodes (subschemas and conjunctions of them) evaluated.
+        max_alternatives: object or array shapes of one value, after anyOf and allOf are multiplied out.
+        max_structural_states: structural states of one grammar, made lazily while it is used.
+        max_table_bytes: bytes of automaton tables of one grammar.
+    """
+
+    max_states: int = 100_000
+    max_schema_nodes: int = 100_000
+    max_alternatives: int = 64
+    max_structural_states: int = 1_000_000
+    max_table_bytes: int = 256 * 1024 * 1024

@@ -1,0 +1,96 @@
+"""Configs: what one item of a structural state still expects in its frame.
+
+Configs refer to each other by number, so that a continuation of any length is hashed in one step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from grammars.pushdown.layouts import ArrayLayout, JsonContext, ObjectLayout
+    from grammars.schema.value import NodeId
+    from grammars.spec import Part
+
+ConfigId: TypeAlias = int
+"""The number of a config in a `ConfigTable`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The text is complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueThen:
+    """A JSON value of `node`, then `then`."""
+
+    context: JsonContext
+    node: NodeId
+    then: ConfigId
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectMember:
+    """Inside an object whose keys before `index` are done: the next member or the end.
+
+    Args:
+        is_first: nothing has been written yet, so no comma comes first.
+    """
+
+    context: JsonContext
+    layout: ObjectLayout
+    index: int
+    is_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayElement:
+    """Inside an array of `count` elements so far: the next element or the end."""
+
+    context: JsonContext
+    layout: ArrayLayout
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartThen:
+    """A part of a structure, then `then`."""
+
+    part: Part
+    then: ConfigId
+
+
+Config: TypeAlias = Done | ValueThen | ObjectMember | ArrayElement | PartThen
+
+DONE: Final[ConfigId] = 0
+"""The number of `Done()`, in every table."""
+
+
+class ConfigTable:
+    """Configs and their numbers."""
+
+    def __init__(self) -> None:
+        self._configs: list[Config] = [Done()]
+        self._ids: dict[Config, ConfigId] = {Done(): DONE}
+
+    def __getitem__(self, config_id: ConfigId) -> Config:
+        return self._configs[config_id]
+
+    def intern(self, config: Config) -> ConfigId:
+        """The number of `config`, a new one at its first sight."""
+        known = self._ids.get(config)
+        if known is None:
+            known = len(self._configs)
+            self._configs.append(config)
+            self._ids[config] = known
+        return known
+
+    def sequence(self, parts: Iterable[Part], then: ConfigId) -> ConfigId:
+        """The config of all `parts` one after the other, then `then`."""
+        for part in reversed(tuple(parts)):
+            then = self.intern(PartThen(part, then))
+        return then

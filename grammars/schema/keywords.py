@@ -1,0 +1,120 @@
+"""The table of JSON Schema keywords: enforced, only annotating, or refused by name.
+
+The table in docs/json_schema.md is generated from here (`python -m grammars.schema.keywords`).
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Support(Enum):
+    """What happens to a keyword."""
+
+    ENFORCED = "enforced"
+    ANNOTATION = "annotation"  # by the standard it restricts nothing
+    REFUSED = "refused"
+
+
+_ENFORCED: Mapping[str, str] = {
+    "$ref": "JSON Pointers into the document, recursion and siblings included; not anchors or URLs",
+    "$defs": "targets of `$ref`",
+    "definitions": "targets of `$ref`",
+    "type": "one type or a list",
+    "enum": "any JSON values",
+    "const": "any JSON value",
+    "allOf": "intersection",
+    "anyOf": "union; branches are followed side by side",
+    "oneOf": "where the branches exclude each other (proven at compile time); otherwise refused",
+    "properties": "written in the order of the schema",
+    "required": "also keys that `properties` does not declare",
+    "additionalProperties": "`false`, `true` (the default) or a schema; written after the declared",
+    "items": "a schema, a boolean, or the array form of draft-07",
+    "prefixItems": "",
+    "additionalItems": "with the array form of `items`",
+    "minItems": "",
+    "maxItems": "",
+    "minLength": "in code points",
+    "maxLength": "in code points",
+    "pattern": "ECMA-262 with u semantics, searched, anchors anywhere",
+    "minimum": "",
+    "maximum": "",
+    "exclusiveMinimum": "a number (2020-12) or a boolean (draft-04)",
+    "exclusiveMaximum": "a number (2020-12) or a boolean (draft-04)",
+}
+
+_ANNOTATIONS: Mapping[str, str] = {
+    "$schema": "",
+    "$id": "",
+    "id": "draft-04 spelling of `$id`",
+    "$comment": "",
+    "$vocabulary": "",
+    "$anchor": "references to anchors are refused",
+    "title": "",
+    "description": "",
+    "default": "",
+    "examples": "",
+    "deprecated": "",
+    "readOnly": "",
+    "writeOnly": "",
+    "contentEncoding": "",
+    "contentMediaType": "",
+    "contentSchema": "",
+}
+
+_REFUSED: Mapping[str, str] = {
+    "not": "",
+    "if": "",
+    "then": "alone it restricts nothing and is taken; with `if` it is refused",
+    "else": "alone it restricts nothing and is taken; with `if` it is refused",
+    "patternProperties": "",
+    "propertyNames": "",
+    "minProperties": "",
+    "maxProperties": "",
+    "dependentRequired": "",
+    "dependentSchemas": "",
+    "dependencies": "",
+    "unevaluatedProperties": "",
+    "unevaluatedItems": "",
+    "contains": "",
+    "minContains": "alone it restricts nothing and is taken; with `contains` it is refused",
+    "maxContains": "alone it restricts nothing and is taken; with `contains` it is refused",
+    "uniqueItems": "`false` is taken",
+    "multipleOf": "",
+    "format": "formats of the standard; a name that the standard does not know restricts nothing",
+    "$dynamicRef": "",
+    "$recursiveRef": "",
+}
+
+SUPPORT: Mapping[str, tuple[Support, str]] = MappingProxyType(
+    {name: (Support.ENFORCED, note) for name, note in _ENFORCED.items()}
+    | {name: (Support.ANNOTATION, note) for name, note in _ANNOTATIONS.items()}
+    | {name: (Support.REFUSED, note) for name, note in _REFUSED.items()}
+)
+"""Keyword -> what happens to it, and a note. Keywords that are not here are unknown to the standard
+and, by the standard, restrict nothing (JSON Schema Core 2020-12, section 4.3.1)."""
+
+ASSERTED_FORMATS = frozenset(
+    {
+        "date", "date-time", "duration", "email", "hostname", "idn-email", "idn-hostname", "ipv4",
+        "ipv6", "iri", "iri-reference", "json-pointer", "regex", "relative-json-pointer", "time",
+        "uri", "uri-reference", "uri-template", "uuid",
+    }
+)  # fmt: skip
+"""Formats that the standard defines (JSON Schema Validation 2020-12, section 7.3)."""
+
+
+def support_table() -> str:
+    """The keyword table in Markdown."""
+    rows = ["| keyword | | note |", "|---|---|---|"]
+    rows += [f"| `{name}` | {kind.value} | {note} |" for name, (kind, note) in SUPPORT.items()]
+    return "\n".join(rows) + "\n"
+
+
+if __name__ == "__main__":
+    print(support_table(), end="")  # noqa: T201 - the generator of a documentation table prints it

@@ -1,0 +1,106 @@
+"""Value: a set of JSON values, type by type; the algebra that schemas are evaluated to.
+
+Strings are DFAs over their decoded code points and numbers DFAs over their spelling, so conjunctions
+of scalar keywords are intersections of automata. Objects and arrays are unions of shapes whose members
+are node ids of a `ValueGraph`: members are evaluated only when somebody looks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from grammars.automata.codepoint_dfa import CodePointDfa
+    from grammars.automata.dfa import Dfa
+
+NodeId: TypeAlias = int
+"""A node of a `ValueGraph`."""
+
+
+@dataclass(frozen=True, slots=True)
+class StringSet:
+    """Strings by content and length.
+
+    Args:
+        content: an automaton over the decoded code points; None is any string.
+        min_length: code points at least.
+        max_length: code points at most; None is no bound.
+    """
+
+    content: CodePointDfa | None = None
+    min_length: int = 0
+    max_length: int | None = None
+
+    @property
+    def is_any(self) -> bool:
+        """Whether every string is in the set."""
+        return self.content is None and self.min_length == 0 and self.max_length is None
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectShape:
+    """Objects, key by key.
+
+    Args:
+        properties: declared keys and the nodes of their values, in generation order.
+        required: keys that must be present, in generation order; need not be declared.
+        additional: the node of the values of all other keys.
+    """
+
+    properties: tuple[tuple[str, NodeId], ...]
+    required: tuple[str, ...]
+    additional: NodeId
+
+    def member(self, key: str) -> NodeId:
+        """The node of the value under `key`."""
+        return next((node for name, node in self.properties if name == key), self.additional)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayShape:
+    """Arrays, element by element.
+
+    Args:
+        prefix: nodes of the first elements.
+        rest: node of all elements after the prefix.
+        min_items: elements at least.
+        max_items: elements at most; None is no bound.
+    """
+
+    prefix: tuple[NodeId, ...]
+    rest: NodeId
+    min_items: int = 0
+    max_items: int | None = None
+
+    def element(self, index: int) -> NodeId:
+        """The node of the element at `index`."""
+        return self.prefix[index] if index < len(self.prefix) else self.rest
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A set of JSON values; the union of what each field holds.
+
+    Args:
+        has_null: whether null is in it.
+        booleans: which of the two are in it.
+        numbers: an automaton over the spelling of numbers; None is no number.
+        strings: None is no string.
+        objects: a union of shapes.
+        arrays: a union of shapes.
+    """
+
+    has_null: bool = False
+    booleans: frozenset[bool] = frozenset()
+    numbers: Dfa | None = None
+    strings: StringSet | None = None
+    objects: tuple[ObjectShape, ...] = ()
+    arrays: tuple[ArrayShape, ...] = ()
+
+    @property
+    def has_scalar(self) -> bool:
+        """Whether some value that is neither an object nor an array is in it."""
+        return bool(
+            self.has_null or self.booleans or self.numbers is not None or self.strings is not None
+        )
