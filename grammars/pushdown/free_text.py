@@ -1,8 +1,8 @@
 """The lexer of free text: well-formed UTF-8 in which given strings are watched for.
 
 An Aho-Corasick automaton (Aho and Corasick 1975) over bytes, times the eight states of a UTF-8
-reader (RFC 3629, section 4). A state inside a watched string knows its UTF-8 state, so only the root
-is multiplied.
+reader (RFC 3629, section 4). A state inside a watched string knows its UTF-8 state, so only the
+root is multiplied.
 """
 
 from __future__ import annotations

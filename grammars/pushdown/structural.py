@@ -12,19 +12,23 @@ from grammars.errors import LimitExceededError, UnsupportedError
 from grammars.pushdown.actions import Goto, Pop, Push
 from grammars.pushdown.configs import DONE, ConfigTable, PartThen, ValueThen
 from grammars.pushdown.layouts import JsonContext
-from grammars.pushdown.lexer_writer import Continue, Enter, Leave, LexerWriter
-from grammars.pushdown.part_writer import is_nullable
+from grammars.pushdown.lexers import lexer_of
+from grammars.pushdown.parts import is_nullable
+from grammars.pushdown.transitions import Continue, Enter, Leave, Transitions
 from grammars.schema.graph import ValueGraph
 from grammars.spec import Either, Embed, JsonObject, JsonSchema, Repeat, Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from grammars.automata.lexer import Lexer
     from grammars.limits import CompileLimits
     from grammars.pushdown.actions import Action
     from grammars.pushdown.configs import ConfigId
-    from grammars.pushdown.lexer_writer import Effect, WrittenLexer
     from grammars.pushdown.tables import AutomatonTables
+    from grammars.pushdown.terminals import Terminal
+    from grammars.pushdown.transitions import Effect
+    from grammars.schema.value import StringSet
     from grammars.spec import Part
     from grammars.vocabulary import Vocabulary
 
@@ -51,13 +55,15 @@ class _State:
 
     Args:
         items: as they were interned; outcomes and inner tags count them.
-        tags: the tag of each atom that the lexer was written for.
-        written: the lexer and the effects of its items.
+        terminals: item i of the lexer is terminal i.
+        effects: of each terminal, the tag of the item that reads it, and what follows.
+        lexer: None where the state has no terminals.
     """
 
     items: Items
-    tags: tuple[int, ...]
-    written: WrittenLexer
+    terminals: tuple[Terminal, ...]
+    effects: tuple[tuple[int, Effect], ...]
+    lexer: Lexer | None
 
 
 class StructuralStates:
@@ -77,9 +83,9 @@ class StructuralStates:
         self, root: Part, tables: AutomatonTables, vocabulary: Vocabulary, limits: CompileLimits
     ) -> None:
         self._tables = tables
-        self._vocabulary = vocabulary
         self._limits = limits
         self._configs = ConfigTable()
+        self._transitions = Transitions(self._configs, vocabulary, limits.max_states)
         self._contexts: dict[JsonSchema | JsonObject, JsonContext] = {}
         self._states: dict[int, _State] = {}
         self._ids: dict[Items, int] = {}
@@ -100,22 +106,31 @@ class StructuralStates:
         going_on = tuple(item for i, item in enumerate(items) if outcome >> i & 1)
         self._tables.set_resume(state, outcome, self._state(going_on))
 
-    def items(self, state: int) -> Items:
-        """The items of a state, for drawings."""
-        return self._states[state].items
+    def num_labels(self, state: int) -> int:
+        """How many labels the lexer of a state has."""
+        lexer = self._states[state].lexer
+        return 0 if lexer is None else len(lexer.items)
+
+    def label_name(self, state: int, label: int) -> str:
+        """What a label of a state reads, for drawings."""
+        known = self._states[state]
+        assert known.lexer is not None
+        names = (known.terminals[item].name for item in sorted(known.lexer.items[label - 1]))
+        return " | ".join(dict.fromkeys(names))
+
+    def is_final(self, state: int) -> bool:
+        """Whether the text may end in a state."""
+        items = self._states[state].items
+        return any(DONE in self._atoms(item.config) for item in items)
 
     def _action(self, state: int, label: int) -> Action:
         known = self._states[state]
-        assert known.written.lexer is not None
-        numbers = sorted(known.written.lexer.items[label - 1])
-        effects = [
-            (known.tags[atom], effect)
-            for atom, effect in (known.written.effects[number] for number in numbers)
-        ]
+        assert known.lexer is not None
+        effects = [known.effects[number] for number in sorted(known.lexer.items[label - 1])]
         match effects[0][1]:
             case Continue():
                 target = self._state(_distinct(self._continued(effects)))
-                self._check_longest_match(known.written, label, target)
+                self._check_longest_match(known.lexer, label, target)
                 return Goto(target)
             case Enter():
                 return self._push(effects)
@@ -155,9 +170,14 @@ class StructuralStates:
         atoms = _distinct(
             Item(item.tag, atom) for item in items for atom in self._atoms(item.config)
         )
-        writer = LexerWriter(self._configs, self._vocabulary, self._limits)
-        written = writer.write(self._configs[atom.config] for atom in atoms)
-        lexer = written.lexer
+        counted = self._counted(atoms)
+        terminals: list[Terminal] = []
+        effects: list[tuple[int, Effect]] = []
+        for atom in atoms:
+            for terminal, effect in self._transitions.of(self._configs[atom.config], counted):
+                terminals.append(terminal)
+                effects.append((atom.tag, effect))
+        lexer = lexer_of(tuple(terminals), self._limits.max_states) if terminals else None
         state = self._tables.add_state(
             lexer_start=DEAD
             if lexer is None
@@ -165,11 +185,18 @@ class StructuralStates:
             num_labels=0 if lexer is None else len(lexer.items),
             is_final=any(atom.config == DONE for atom in atoms),
             full_outcome=(1 << len(items)) - 1,
-            count_min=written.count_min,
-            count_max=written.count_max,
+            count_min=0 if counted is None else counted.min_length,
+            count_max=None if counted is None else counted.max_length,
         )
-        self._states[state] = _State(items, tuple(atom.tag for atom in atoms), written)
+        self._states[state] = _State(items, tuple(terminals), tuple(effects), lexer)
         return state
+
+    def _counted(self, atoms: Items) -> StringSet | None:
+        """The bounded string that the character counter serves: it must be the only string here."""
+        found = {self._transitions.strings_of(self._configs[atom.config]) for atom in atoms}
+        found.discard(None)
+        only = found.pop() if len(found) == 1 else None
+        return None if only is None or only.is_any or only.content is not None else only
 
     def _atoms(self, config: ConfigId) -> Iterator[ConfigId]:
         """What `config` begins with: configs that have terminals of their own (or `DONE`)."""
@@ -219,7 +246,7 @@ class StructuralStates:
             self._contexts[spec] = known
         return known
 
-    def _check_longest_match(self, written: WrittenLexer, label: int, target: int) -> None:
+    def _check_longest_match(self, lexer: Lexer, label: int, target: int) -> None:
         """Refuse a terminal that may go on with a symbol that could also begin what follows it.
 
         The automaton always takes the longest match, which would lose the other reading. JSON has
@@ -229,8 +256,7 @@ class StructuralStates:
             isinstance(self._configs[i.config], PartThen) for i in self._states[target].items
         ):
             return
-        assert written.lexer is not None
-        dfa, follower = written.lexer.dfa, self._states[target].written.lexer
+        dfa, follower = lexer.dfa, self._states[target].lexer
         if follower is None:
             return
         goes_on = np.any(dfa.next_state[dfa.label == label] != DEAD, axis=0)[dfa.symbol_class]

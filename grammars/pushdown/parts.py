@@ -1,4 +1,4 @@
-"""Terminals of the parts of a structure: literals, patterns, choices and free text."""
+"""Parts of structures: which are composite, which may be empty, and what the others read."""
 
 from __future__ import annotations
 
@@ -9,47 +9,45 @@ from typing import TYPE_CHECKING
 from grammars.automata import codepoint_dfa
 from grammars.automata.dfa import NO_LABEL
 from grammars.errors import InvalidGrammarError
-from grammars.pushdown.free_text import Watched, free_text_dfa
+from grammars.pushdown.free_text import Watched
+from grammars.pushdown.terminals import Match, TextUntil, Word
 from grammars.spec import Choice, Embed, FreeText, Literal, Regex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
 
     from grammars.automata.dfa import Dfa
-    from grammars.automata.lexer import LexerBuilder
+    from grammars.pushdown.terminals import Terminal
     from grammars.spec import Part
     from grammars.vocabulary import Vocabulary
 
 
-def write_part(
-    part: Part,
-    builder: LexerBuilder,
-    vocabulary: Vocabulary,
-    max_states: int,
-    item: Callable[..., int],
-) -> None:
-    """Write the terminals of an atomic part from the builder's start.
+def part_terminals(
+    part: Part, vocabulary: Vocabulary, max_states: int
+) -> Iterator[tuple[Terminal, tuple[Part, ...]]]:
+    """The terminals of an atomic part, each with the parts that it leads into.
+
+    The empty text is never among them: see `is_nullable`.
 
     Args:
-        part: a literal, pattern, choice or free text; its empty text is somebody else's business.
-        builder: the lexer being written.
+        part: a literal, pattern, choice or free text.
         vocabulary: which spellings are control tokens.
         max_states: budget of each automaton.
-        item: item(*parts) makes the lexer item "this part is read, then come `parts`".
     """
     match part:
         case Literal(text):
-            builder.accept(_literal(builder, vocabulary.split_controls(text)), item())
+            if text:
+                yield Word(tuple(vocabulary.split_controls(text))), ()
         case Embed(Regex(pattern)):
-            dfa = non_empty_matches(pattern, max_states)
-            builder.accept(builder.embed(builder.start, dfa), item())
+            texts = non_empty_matches(pattern, max_states)
+            if not texts.is_empty:
+                yield Match(texts, pattern), ()
         case Embed(Choice(options)):
-            number = item()
-            for option in options:
+            for option in dict.fromkeys(options):
                 if option:
-                    builder.accept(builder.literal(builder.start, option.encode()), number)
+                    yield Word((option.encode(),)), ()
         case FreeText():
-            _write_free_text(part, builder, vocabulary, item)
+            yield from _text_terminals(part, vocabulary)
         case _:
             raise AssertionError(f"not an atomic part: {part}")
 
@@ -81,40 +79,26 @@ def non_empty_matches(pattern: str, max_states: int) -> Dfa:
     texts = full_match(pattern, max_states)
     if texts.accepts(""):
         texts = texts.difference(codepoint_dfa.strings([""]))
-    return texts.to_bytes(max_states=max_states)
+    return texts.to_bytes()
 
 
-def _literal(builder: LexerBuilder, pieces: list[bytes | int]) -> int:
-    state = builder.start
-    for piece in pieces:
-        match piece:
-            case bytes():
-                state = builder.literal(state, piece)
-            case int():
-                state = builder.symbol(state, piece)
-    return state
-
-
-def _write_free_text(
-    part: FreeText, builder: LexerBuilder, vocabulary: Vocabulary, item: Callable[..., int]
-) -> None:
-    items: dict[int, int] = {}
-    watched: list[Watched] = []
-    end_label = NO_LABEL
-    if part.end is None:
-        end_label = 1
-        items[end_label] = item()
-    else:
-        watched += _watch(part.end, len(items) + 1, vocabulary)
-        items[len(items) + 1] = item()
-    exhausted = part.max_tags == 0
+def _text_terminals(
+    part: FreeText, vocabulary: Vocabulary
+) -> Iterator[tuple[Terminal, tuple[Part, ...]]]:
+    is_exhausted = part.max_tags == 0
     rest = part if part.max_tags is None else replace(part, max_tags=part.max_tags - 1)
+    watched: list[Watched] = []
+    endings: dict[int, tuple[Part, ...]] = {1: ()}  # label 1: the text is over
+    if part.end is not None:
+        watched += _watch(part.end, 1, vocabulary)
     for tag in part.tags:
-        label = NO_LABEL if exhausted else len(items) + 1
+        label = NO_LABEL if is_exhausted else len(endings) + 1
         watched += _watch(tag.begin, label, vocabulary)
-        if not exhausted:
-            items[label] = item(tag.body, rest)
-    builder.embed_labelled(builder.start, free_text_dfa(tuple(watched), end_label), items)
+        if not is_exhausted:
+            endings[label] = (tag.body, rest)
+    end_label = 1 if part.end is None else NO_LABEL
+    for label, parts in endings.items():
+        yield TextUntil(tuple(watched), end_label, label), parts
 
 
 def _watch(text: str, label: int, vocabulary: Vocabulary) -> list[Watched]:

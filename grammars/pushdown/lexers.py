@@ -1,0 +1,135 @@
+"""write_lexer: one lexer that reads any of several terminals."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, assert_never
+
+from grammars.automata import codepoint_dfa, json_string
+from grammars.automata.lexer import LexerBuilder
+from grammars.byte_lru import ByteLru
+from grammars.pushdown.free_text import free_text_dfa
+from grammars.pushdown.terminals import Key, Match, Numbers, OtherKey, Strings, TextUntil, Word
+
+if TYPE_CHECKING:
+    from grammars.automata.dfa import Dfa
+    from grammars.automata.lexer import Lexer
+    from grammars.pushdown.terminals import Terminal
+    from grammars.schema.value import StringSet
+
+_CACHE_BYTES: Final = 64 * 1024 * 1024
+_cache: Final[ByteLru[tuple[tuple[Terminal, ...], int], Lexer]] = ByteLru(_CACHE_BYTES)
+
+
+def lexer_of(terminals: tuple[Terminal, ...], max_states: int) -> Lexer:
+    """The lexer whose item i is the i-th terminal; the same object for equal arguments.
+
+    Sharing matters beyond compile time: masks inside a lexer are cached with its states.
+
+    Raises:
+        LimitExceededError: it needs more than `max_states` states.
+    """
+    key = (terminals, max_states)
+    known = _cache.get(key)
+    if known is None:
+        known = _Writer(max_states).write(terminals)
+        _cache.put(key, known, known.dfa.next_state.nbytes + 64 * known.dfa.num_states)
+    return known
+
+
+class _Writer:
+    """Writes the terminals of one lexer; equal beginnings are written once."""
+
+    def __init__(self, max_states: int) -> None:
+        self._max_states = max_states
+        self._builder = LexerBuilder(max_states)
+        self._members: dict[tuple[bool, bytes], int] = {}
+        self._embedded: dict[object, int] = {}
+        self._texts: dict[tuple[object, int], dict[int, int]] = {}
+
+    def write(self, terminals: tuple[Terminal, ...]) -> Lexer:
+        for item, terminal in enumerate(terminals):
+            match terminal:
+                case Word(pieces, gap):
+                    state = self._builder.optional(self._pieces(pieces), gap)
+                    self._builder.accept(state, item)
+                case Key(spelling, follows, gap):
+                    self._key(
+                        self._builder.literal(self._member(follows, gap), spelling), gap, item
+                    )
+                case OtherKey(declared, follows, gap):
+                    state = self._member(follows, gap)
+                    end = self._builder.embed(state, other_keys(declared), counted=False)
+                    self._key(end, gap, item)
+                case Numbers(numbers):
+                    self._builder.accept(self._embed(numbers, counted=False), item)
+                case Strings(strings, is_counted):
+                    dfa = spelled_strings(strings, self._max_states)
+                    self._builder.accept(self._embed(dfa, counted=is_counted), item)
+                case Match(texts):
+                    self._builder.accept(self._embed(texts, counted=False), item)
+                case TextUntil(watched, end_label, label):
+                    self._texts.setdefault((watched, end_label), {})[label] = item
+                case _:
+                    assert_never(terminal)
+        for (watched, end_label), items in self._texts.items():
+            dfa = free_text_dfa(watched, end_label)
+            self._builder.embed_labelled(LexerBuilder.start, dfa, items)
+        return self._builder.determinise()
+
+    def _pieces(self, pieces: tuple[bytes | int, ...]) -> int:
+        state = LexerBuilder.start
+        for piece in pieces:
+            if isinstance(piece, bytes):
+                state = self._builder.literal(state, piece)
+            else:
+                state = self._builder.symbol(state, piece)
+        return state
+
+    def _member(self, follows: bool, gap: bytes) -> int:
+        """The state in which a key begins."""
+        known = self._members.get((follows, gap))
+        if known is None:
+            known = LexerBuilder.start
+            if follows:
+                known = self._builder.optional(self._builder.literal(known, b","), gap)
+            self._members[follows, gap] = known
+        return known
+
+    def _key(self, key_end: int, gap: bytes, item: int) -> None:
+        colon = self._builder.literal(key_end, b":")
+        self._builder.accept(self._builder.optional(colon, gap), item)
+
+    def _embed(self, dfa: Dfa, *, counted: bool) -> int:
+        """The state after a text of `dfa`; terminals with the same texts share one copy."""
+        known = self._embedded.get(dfa)
+        if known is None:
+            known = self._builder.embed(LexerBuilder.start, dfa, counted=counted)
+            self._embedded[dfa] = known
+        return known
+
+
+@lru_cache(maxsize=1024)
+def spelled_strings(strings: StringSet, max_states: int) -> Dfa:
+    """The strings of a set with their quotes.
+
+    All strings take every spelling of RFC 8259; a restricted set takes the canonical one: UTF-8, with
+    escapes only where they must be.
+    """
+    if strings.is_any:
+        return json_string.any_json_string()
+    content = strings.content
+    if content is None:
+        content = codepoint_dfa.any_string().with_length(
+            strings.min_length, strings.max_length, max_states=max_states
+        )
+    return json_string.json_string(content)
+
+
+@lru_cache(maxsize=1024)
+def other_keys(declared: frozenset[str]) -> Dfa:
+    """Keys that are none of the declared; in canonical spelling if any are declared."""
+    if not declared:
+        return json_string.any_json_string()
+    names = codepoint_dfa.strings(sorted(declared))
+    return json_string.json_string(codepoint_dfa.any_string().difference(names))

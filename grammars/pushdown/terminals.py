@@ -1,0 +1,138 @@
+"""Terminals: what a structural state reads next, as values that say how it is spelled and no more.
+
+Two states with equal terminals share one lexer, across all grammars of the process; what reading a
+terminal leads to stands beside it, in `transitions`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from grammars.automata.dfa import Dfa
+    from grammars.pushdown.free_text import Watched
+    from grammars.schema.value import StringSet
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """Given bytes and control tokens, then perhaps a gap.
+
+    Args:
+        pieces: bytes, and symbols of control tokens.
+        gap: bytes that may follow, or b"".
+    """
+
+    pieces: tuple[bytes | int, ...]
+    gap: bytes = b""
+
+    @property
+    def name(self) -> str:
+        """A word for drawings."""
+        return "".join(
+            piece.decode(errors="replace") if isinstance(piece, bytes) else f"<{piece}>"
+            for piece in self.pieces
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A declared key, its colon, and what separates it from the member before.
+
+    Args:
+        spelling: the key as a JSON string.
+        follows: a comma (and perhaps a gap) comes first.
+        gap: bytes that may stand after a comma and a colon, or b"".
+    """
+
+    spelling: bytes
+    follows: bool
+    gap: bytes
+
+    @property
+    def name(self) -> str:
+        """A word for drawings."""
+        return f"{', ' if self.follows else ''}{self.spelling.decode()}:"
+
+
+@dataclass(frozen=True, slots=True)
+class OtherKey:
+    """Any key but the declared ones, its colon, and what separates it from the member before."""
+
+    declared: frozenset[str]
+    follows: bool
+    gap: bytes
+
+    @property
+    def name(self) -> str:
+        """A word for drawings."""
+        return f"{', ' if self.follows else ''}other key:"
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """A number of a set."""
+
+    numbers: Dfa
+
+    @property
+    def name(self) -> str:
+        """A word for drawings."""
+        return "number"
+
+
+@dataclass(frozen=True, slots=True)
+class Strings:
+    """A string of a set, with its quotes.
+
+    Args:
+        strings: the set.
+        is_counted: its length is checked by the state's character counter, not by the lexer. Then
+            only whether the set is bounded matters to the lexer, and `strings` is `StringSet()`.
+    """
+
+    strings: StringSet
+    is_counted: bool
+
+    @property
+    def name(self) -> str:
+        """A word for drawings."""
+        return "string"
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A non-empty text of an automaton over UTF-8 bytes."""
+
+    texts: Dfa
+    pattern: str
+
+    @property
+    def name(self) -> str:
+        """A word for drawings."""
+        return f"/{self.pattern}/"
+
+
+@dataclass(frozen=True, slots=True)
+class TextUntil:
+    """Free text, up to one of the ways in which it can end.
+
+    Args:
+        watched: what ends it; the same for all endings of one free text.
+        end_label: the label of just ending, or NO_LABEL.
+        label: the ending that this terminal stands for.
+    """
+
+    watched: tuple[Watched, ...]
+    end_label: int
+    label: int
+
+    @property
+    def name(self) -> str:
+        """A word for drawings."""
+        ending = next((w.spelling for w in self.watched if w.label == self.label), b"")
+        return f"text {ending.decode(errors='replace')}".rstrip()
+
+
+Terminal: TypeAlias = Word | Key | OtherKey | Numbers | Strings | Match | TextUntil
