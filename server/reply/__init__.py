@@ -1,0 +1,1 @@
+"""Reply: from generated tokens to the events that answers and streams are folded from."""

@@ -1,0 +1,44 @@
+"""ReplyEvent: what happens in one answer, in order; streams and whole answers fold the same events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class TextEvent:
+    """More of the answer's text; never empty."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningEvent:
+    """More of the thoughts before the answer; never empty."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallStartEvent:
+    """A tool call begins; calls never overlap, and number k is the k-th start."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallArgumentsEvent:
+    """More of the running call's arguments, as the model wrote them; never empty."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallEndEvent:
+    """The running call's arguments are a whole JSON object; without it the call was cut off."""
+
+
+ReplyEvent: TypeAlias = (
+    TextEvent | ReasoningEvent | CallStartEvent | CallArgumentsEvent | CallEndEvent
+)
