@@ -68,7 +68,7 @@ def resolve_model(name: str, *, progress: Progress, cache: ModelCache | None = N
     if HUB_ID.fullmatch(name):
         folder = download_snapshot(name)
         check_folder(folder)
-        return ModelFolder(folder, name, ModelSource.HUB)
+        return ModelFolder(folder, name.partition("@")[0], ModelSource.HUB)
     raise UnknownModelError(name, _why_unknown(name, path))
 
 
@@ -135,6 +135,10 @@ def _fingerprint(*source: str | int) -> str:
 def _why_unknown(name: str, path: Path) -> str:
     if path.is_file():
         return "this file is not a .gguf file; give a .gguf file or a Hugging Face model folder"
+    if path.suffix == ".gguf":
+        return "there is no such file"
+    if name.startswith((".", "/", "~")):
+        return "there is no such folder"
     close = difflib.get_close_matches(name, BUILTIN_MODELS, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     return (
