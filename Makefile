@@ -1,0 +1,46 @@
+# Every target makes and fills .venv by itself when pyproject.toml or the constraints have changed.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+MODEL ?= smollm2-135m
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+ROOMS := grammars engine server benchmarks
+CHECKED := $(ROOMS) tests examples
+
+# Without a CUDA device torch is held at one version; with one, pip takes the newest that fits.
+CONSTRAINTS := $(if $(shell nvidia-smi -L 2>/dev/null),,--constraint requirements/constraints-cpu.txt)
+
+# Two threads that wait for each other are slower than one on the tests' small matrices.
+TEST_ENV := OMP_NUM_THREADS=1
+
+.DEFAULT_GOAL := help
+.PHONY: help serve test lint check bench
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+serve: $(INSTALLED) ## serve a model: make serve [MODEL=smollm2-135m] [ARGS="--port 8001"]
+	$(BIN)/tightrope serve $(MODEL) $(ARGS)
+
+test: $(INSTALLED) ## run all tests that this machine can run: make test [ARGS="tests/server -x"]
+	$(TEST_ENV) $(BIN)/python -m pytest $(ARGS)
+
+lint: $(INSTALLED) ## run ruff, mypy and import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict $(CHECKED)
+	$(BIN)/lint-imports
+
+check: lint test ## everything that CI runs
+
+bench: $(INSTALLED) ## measure the token masks of all backends: make bench [ARGS="--quick"]
+	$(BIN)/tightrope bench masks $(ARGS)
+
+$(INSTALLED): pyproject.toml requirements/constraints-cpu.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --upgrade pip
+	$(BIN)/python -m pip install $(CONSTRAINTS) --editable '.[dev]'
+	touch $(INSTALLED)
