@@ -5,7 +5,15 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from grammars.automata.codepoint_dfa import any_string
+import numpy as np
+from numba import njit
+
+from grammars.automata.classes import build_dfa
+from grammars.automata.codepoint_dfa import DEFAULT_MAX_STATES, any_string
+from grammars.automata.dfa import DEAD
+from grammars.automata.json_spelling import QUOTE, spelling_tree
+from grammars.automata.kernels import grown
+from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
     from grammars.automata.codepoint_dfa import CodePointDfa
@@ -18,16 +26,142 @@ any: every spelling that RFC 8259 allows of the same content; lone surrogate esc
 """
 
 
-def json_string(content: CodePointDfa, spelling: Spelling = "canonical") -> Dfa:
+def json_string(
+    content: CodePointDfa,
+    spelling: Spelling = "canonical",
+    *,
+    max_states: int = DEFAULT_MAX_STATES,
+) -> Dfa:
     """The JSON strings whose decoded content is in `content`, quotes included.
 
     Only well-formed UTF-8 (RFC 3629) is accepted, raw control characters never. Label 1; `char_boundary` is
-    True between two characters of the content (not before the opening quote or after the closing one).
+    True between two characters of the content (after the opening quote, not after the closing one). Minimal,
+    because `content` is: each of its states is one boundary state, and equal states within a character
+    are made once.
+
+    Raises:
+        LimitExceededError: it needs more than `max_states` states.
     """
-    raise NotImplementedError
+    tree = spelling_tree(
+        content.range_start, content.range_class, is_canonical=spelling == "canonical"
+    )
+    table, atom_of_byte = _spell(
+        *tree, content.next_state, content.accepting, content.start, max_states
+    )
+    num_states = table.shape[0]
+    if num_states == 0:
+        raise LimitExceededError("max_states", max_states, "a JSON string")
+    num_content = content.num_states  # then the state before the opening quote and the final one
+    label = np.zeros(num_states, np.int32)
+    boundary = np.zeros(num_states, np.bool_)
+    if content.is_empty:
+        return build_dfa(table, atom_of_byte, label, DEAD, boundary)
+    label[num_content + 1] = 1
+    boundary[1:num_content] = True
+    return build_dfa(table, atom_of_byte, label, num_content, boundary)
 
 
 @lru_cache(maxsize=2)
 def any_json_string(spelling: Spelling = "any") -> Dfa:
     """Every JSON string; the one object is shared, so that it can be compared by identity."""
     return json_string(any_string(), spelling)
+
+
+@njit(cache=True, nogil=True)
+def _spell(  # type: ignore[no-untyped-def] # numba infers types
+    order, edge_start, low, high, target, next_state, accepting, start, max_states
+):
+    """The byte table: one copy of the spelling tree for each content state, equal nodes shared.
+
+    Content state s keeps its number. Returns the table over atoms of bytes (no rows: too many states) and the
+    atom of each byte.
+    """
+    # Atoms: the maximal runs of bytes that no edge tells apart.
+    is_first = np.zeros(257, np.int32)
+    is_first[QUOTE] = 1
+    is_first[QUOTE + 1] = 1
+    for e in range(low.shape[0]):
+        is_first[low[e]] = 1
+        is_first[high[e] + 1] = 1
+    atom_of_byte = np.empty(256, np.int32)
+    atom = 0
+    for b in range(256):
+        atom += is_first[b]
+        atom_of_byte[b] = atom
+    num_atoms = atom + 1
+
+    num_content = next_state.shape[0]
+    if start == DEAD:
+        return np.zeros((1, num_atoms), np.int32), atom_of_byte
+    num_states = num_content + 2
+    capacity = num_states + 2 * order.shape[0]
+    if num_states > max_states:
+        return np.zeros((0, num_atoms), np.int32), atom_of_byte
+    table = np.zeros((capacity, num_atoms), np.int32)
+    table[num_content, atom_of_byte[QUOTE]] = start
+    hashes = np.zeros(capacity, np.int64)
+    slots = np.zeros(4, np.int32)  # open addressing: states within a character by hash, 0 is free
+    while slots.shape[0] < 4 * capacity:
+        slots = np.zeros(2 * slots.shape[0], np.int32)
+    state_of_node = np.zeros(order.shape[0], np.int32)
+    row = np.zeros(num_atoms, np.int32)
+    for s in range(1, num_content):
+        if accepting[s]:
+            table[s, atom_of_byte[QUOTE]] = num_content + 1
+        for node in order:
+            code = np.int64(0)
+            for e in range(edge_start[node], edge_start[node + 1]):
+                goal = next_state[s, target[e]] if target[e] > 0 else state_of_node[-target[e]]
+                if goal == DEAD:
+                    continue
+                for a in range(atom_of_byte[low[e]], atom_of_byte[high[e]] + 1):
+                    if node == 0:
+                        table[s, a] = goal
+                        continue
+                    row[a] = goal
+                    code += np.int64(goal + 1) * ((a + 1) * np.int64(0x9E3779B97F4A7C1))
+            found = DEAD
+            if code != 0:
+                code ^= code >> 31
+                slot = code & (slots.shape[0] - 1)
+                while slots[slot] != 0:
+                    candidate = slots[slot]
+                    if hashes[candidate] == code:
+                        is_same = True
+                        for a in range(num_atoms):
+                            if table[candidate, a] != row[a]:
+                                is_same = False
+                                break
+                        if is_same:
+                            found = candidate
+                            break
+                    slot = (slot + 1) & (slots.shape[0] - 1)
+                if found == DEAD:
+                    if num_states > max_states:
+                        return np.zeros((0, num_atoms), np.int32), atom_of_byte
+                    if num_states == capacity:
+                        capacity *= 2
+                        table = grown(table.ravel(), capacity * num_atoms).reshape(capacity, num_atoms)
+                        bigger = np.zeros(capacity, np.int64)
+                        bigger[:num_states] = hashes
+                        hashes = bigger
+                        slots = np.zeros(2 * slots.shape[0], np.int32)
+                        for k in range(num_content + 2, num_states):
+                            slot = hashes[k] & (slots.shape[0] - 1)
+                            while slots[slot] != 0:
+                                slot = (slot + 1) & (slots.shape[0] - 1)
+                            slots[slot] = k
+                        slot = code & (slots.shape[0] - 1)
+                        while slots[slot] != 0:
+                            slot = (slot + 1) & (slots.shape[0] - 1)
+                    found = num_states
+                    num_states += 1
+                    slots[slot] = found
+                    hashes[found] = code
+                    for a in range(num_atoms):
+                        table[found, a] = row[a]
+            for e in range(edge_start[node], edge_start[node + 1]):
+                for a in range(atom_of_byte[low[e]], atom_of_byte[high[e]] + 1):
+                    row[a] = 0
+            state_of_node[node] = found
+    return table[:num_states].copy(), atom_of_byte

@@ -30,6 +30,7 @@ class Nfa:
         source, low, high, target: int32, (num_edges,); edges on any symbol of low .. high, inclusive.
         accepting: bool, (num_states,).
         num_symbols: symbols are 0 .. num_symbols - 1.
+        accepts_all: a state from which every text is accepted; a set with it needs no other member.
     """
 
     num_states: int
@@ -42,6 +43,7 @@ class Nfa:
     target: NDArray[np.int32]
     accepting: NDArray[np.bool_]
     num_symbols: int
+    accepts_all: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,7 @@ def determinise(nfa: Nfa, *, max_states: int, what: str) -> SubsetTable:
         nfa.target,
         nfa.accepting,
         nfa.num_symbols,
+        -1 if nfa.accepts_all is None else nfa.accepts_all,
         max_states,
         WORK_PER_STATE * max_states,
     )
@@ -153,6 +156,7 @@ def _determinise(  # type: ignore[no-untyped-def] # numba
     target,
     accepting,
     num_symbols,
+    accepts_all,
     max_states,
     max_work,
 ):
@@ -257,6 +261,9 @@ def _determinise(  # type: ignore[no-untyped-def] # numba
                                 stamp[other] = now
                                 stack[depth] = other
                                 depth += 1
+                if accepts_all >= 0 and stamp[accepts_all] == now:
+                    size = 1
+                    closure[0] = accepts_all
                 work += size
                 sort_small(closure, size)
                 code = np.int64(size)

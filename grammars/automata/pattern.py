@@ -1,0 +1,210 @@
+r"""Parser of regular expressions: ECMA-262 (2025), section 22.2, with the u flag.
+
+What u forbids and Annex B allows is accepted where it has one meaning only, because the validators of real schemas
+accept it: identity escapes of any ASCII character but letters and digits (`\_`, `\@`, `\"`), `]`, `}` and a `{` that
+begins no quantifier as themselves, and a `-` beside a class escape (`[\w-.]`).
+
+Refused by name: lookahead, lookbehind, backreferences, \b, \B, and modifiers `(?i:...)`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from grammars.automata.charset import CharSet
+from grammars.automata.pattern_ast import (
+    Alternation,
+    Anchor,
+    Characters,
+    Concatenation,
+    Node,
+    Repetition,
+)
+from grammars.automata.pattern_escape import parse_escape
+from grammars.automata.pattern_reader import PatternReader
+from grammars.automata.unicode_sets import DOT
+from grammars.errors import LimitExceededError
+
+MAX_PATTERN_DEPTH: Final = 100
+"""Groups inside groups, at most."""
+
+_QUANTIFIER = re.compile(r"[*+?]|\{(?P<minimum>[0-9]+)(?P<comma>,(?P<maximum>[0-9]*))?\}")
+_NO_MINIMUM = re.compile(r"\{,[0-9]+\}")  # a literal to Annex B, a quantifier to Python
+_GROUP_NAME = re.compile(r"<([^>]*)>")
+
+
+def parse_pattern(text: str, *, pointer: str = "") -> Node:
+    """Parse a pattern; groups, captures and laziness leave no trace, since they do not change the language.
+
+    Args:
+        text: the pattern, without delimiters or flags.
+        pointer: JSON Pointer of the schema node that holds it, for errors.
+
+    Raises:
+        InvalidGrammarError: malformed; the reason has the offset in characters.
+        UnsupportedError: a construct that is not enforced; the reason names it and its offset.
+        LimitExceededError: groups nested deeper than MAX_PATTERN_DEPTH.
+    """
+    return _Parser(PatternReader(text, pointer)).parse()
+
+
+@dataclass(slots=True)
+class _Group:
+    """An open group: the options before the last `|`, and the parts since."""
+
+    offset: int
+    options: list[Node] = field(default_factory=list)
+    parts: list[Node] = field(default_factory=list)
+
+    def end_option(self) -> None:
+        self.options.append(
+            self.parts[0] if len(self.parts) == 1 else Concatenation(tuple(self.parts))
+        )
+        self.parts = []
+
+    def node(self) -> Node:
+        self.end_option()
+        return self.options[0] if len(self.options) == 1 else Alternation(tuple(self.options))
+
+
+class _Parser:
+    """One pass over the pattern with an explicit stack of open groups."""
+
+    def __init__(self, reader: PatternReader) -> None:
+        self._reader = reader
+        self._groups = [_Group(0)]
+
+    def parse(self) -> Node:
+        reader = self._reader
+        while not reader.at_end:
+            offset = reader.offset
+            match reader.take():
+                case "|":
+                    self._groups[-1].end_option()
+                case "(":
+                    self._open_group(offset)
+                case ")":
+                    if len(self._groups) == 1:
+                        raise reader.invalid("')' closes no group", offset)
+                    self._add(self._groups.pop().node())
+                case "^":
+                    self._groups[-1].parts.append(Anchor.START)
+                case "$":
+                    self._groups[-1].parts.append(Anchor.END)
+                case ".":
+                    self._add(Characters(DOT))
+                case "[":
+                    self._add(Characters(self._character_class(offset)))
+                case "\\":
+                    self._add(Characters(parse_escape(reader, offset, in_class=False)))
+                case "*" | "+" | "?":
+                    raise reader.invalid("a quantifier has nothing to repeat", offset)
+                case "{" if _QUANTIFIER.match(reader.text, offset):
+                    raise reader.invalid("a quantifier has nothing to repeat", offset)
+                case "{" if _NO_MINIMUM.match(reader.text, offset):
+                    raise reader.invalid("a quantifier needs a minimum, as in {0,5}", offset)
+                case character:
+                    self._add(Characters(CharSet.of(character)))
+        if len(self._groups) > 1:
+            raise reader.invalid("the group is never closed", self._groups[-1].offset)
+        return self._groups[0].node()
+
+    def _add(self, atom: Node) -> None:
+        """Append an atom with the quantifier that follows it, if one does."""
+        reader = self._reader
+        offset = reader.offset
+        quantifier = reader.take_match(_QUANTIFIER)
+        if quantifier is not None:
+            match quantifier[0]:
+                case "*":
+                    minimum, maximum = 0, None
+                case "+":
+                    minimum, maximum = 1, None
+                case "?":
+                    minimum, maximum = 0, 1
+                case _:
+                    minimum, maximum = _bounds(quantifier)
+            if maximum is not None and minimum > maximum:
+                raise reader.invalid("the numbers of the quantifier are out of order", offset)
+            reader.take_if("?")  # lazy: the same language
+            atom = Repetition(atom, minimum, maximum)
+        self._groups[-1].parts.append(atom)
+
+    def _open_group(self, offset: int) -> None:
+        reader = self._reader
+        if reader.take_if("?"):
+            for opening, construct in (
+                ("<=", "a lookbehind"),
+                ("<!", "a lookbehind"),
+                ("=", "a lookahead"),
+                ("!", "a lookahead"),
+            ):
+                if reader.take_if(opening):
+                    raise reader.unsupported(f"{construct} '(?{opening}'", offset)
+            name = reader.take_match(_GROUP_NAME)
+            if name is not None:
+                if not name[1].replace("$", "_").isidentifier():
+                    raise reader.invalid(f"{name[1]!r} is not a group name", offset)
+            elif not reader.take_if(":"):
+                if not reader.at_end and reader.take() in "ims-":
+                    raise reader.unsupported("a group with modifiers", offset)
+                raise reader.invalid("unknown kind of group after '(?'", offset)
+        if len(self._groups) > MAX_PATTERN_DEPTH:
+            raise LimitExceededError("max_pattern_depth", MAX_PATTERN_DEPTH, "a pattern's groups")
+        self._groups.append(_Group(offset))
+
+    def _character_class(self, offset: int) -> CharSet:
+        """The set of a class; the opening bracket has been taken."""
+        reader = self._reader
+        is_negated = reader.take_if("^")
+        sets: list[CharSet] = []
+        while not reader.take_if("]"):
+            start = reader.offset
+            first = self._class_atom(offset)
+            if reader.take_if("-"):
+                if reader.take_if("]"):
+                    sets += (first, CharSet.of("-"))
+                    break
+                last = self._class_atom(offset)
+                sets += _class_range(reader, start, first, last)
+            else:
+                sets.append(first)
+        members = CharSet.from_ranges(pair for members in sets for pair in members.ranges)
+        return members.complement() if is_negated else members
+
+    def _class_atom(self, class_offset: int) -> CharSet:
+        reader = self._reader
+        if reader.at_end:
+            raise reader.invalid("the character class is never closed", class_offset)
+        offset = reader.offset
+        character = reader.take()
+        if character == "\\":
+            return parse_escape(reader, offset, in_class=True)
+        return CharSet.of(character)
+
+
+def _class_range(
+    reader: PatternReader, offset: int, first: CharSet, last: CharSet
+) -> list[CharSet]:
+    """The sets of `first-last`: a range, or the three of them where an end is a class escape."""
+    if len(first) != 1 or len(last) != 1:
+        return [first, CharSet.of("-"), last]
+    low, high = first.bounds[0], last.bounds[0]
+    if low > high:
+        raise reader.invalid("the range of the character class is out of order", offset)
+    return [CharSet.from_ranges([(low, high)])]
+
+
+def _bounds(quantifier: re.Match[str]) -> tuple[int, int | None]:
+    """The bounds of {n}, {n,} or {n,m}."""
+    minimum = _number(quantifier["minimum"])
+    if quantifier["comma"] is None:
+        return minimum, minimum
+    return minimum, _number(quantifier["maximum"]) if quantifier["maximum"] else None
+
+
+def _number(digits: str) -> int:
+    """The value, cut off at ten digits: far beyond every limit on states."""
+    return int(digits.lstrip("0")[:10] or "0")
