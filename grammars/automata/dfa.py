@@ -19,7 +19,7 @@ NUM_BYTES: Final = 256
 """Symbols below this are bytes; symbol 256 + i is control token i of the vocabulary."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Dfa:
     """A trimmed deterministic automaton.
 
