@@ -1,1 +1,1 @@
-"""Engine: the step loop that turns token ids into token ids (scheduler, KV cache, model runner, sampler)."""
+"""Engine: the step loop from token ids to token ids: scheduler, KV cache, model runner, sampler."""

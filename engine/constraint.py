@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Constraint(Protocol):
-    """The state of one sequence inside a constraint; advanced by the engine with each sampled token."""
+    """The state of one sequence inside a constraint; advanced with each sampled token."""
 
     def fill_bitmask(self, row: NDArray[np.int32]) -> None:
         """Overwrite `row` (int32, (ceil(padded_vocab_size / 32),)) with the tokens allowed next.
@@ -31,7 +31,7 @@ class Constraint(Protocol):
         ...
 
     def forced_tokens(self) -> list[int]:
-        """The token ids of the text that must follow, [] where there is a choice; does not advance."""
+        """The token ids that must follow, [] where there is a choice; does not advance."""
         ...
 
     @property

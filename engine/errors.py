@@ -1,6 +1,7 @@
 """Errors of the engine room.
 
 EngineError
+├── InvalidConfigError    an option of `EngineConfig` that cannot be honoured on this machine
 ├── ModelRefusedError     the model cannot be served exactly (attention guard, layer types, dtype)
 ├── InvalidRequestError   a request that could never run (empty prompt, too long, bad parameter)
 └── EngineDeadError       the step loop has ended; every waiting request gets this
@@ -11,6 +12,25 @@ from __future__ import annotations
 
 class EngineError(Exception):
     """Base of everything that engine/ raises on purpose; `str()` stands alone as a sentence."""
+
+
+class InvalidConfigError(EngineError):
+    """An engine option is refused at start.
+
+    Args:
+        option: the field of `EngineConfig` concerned.
+        given: its value.
+        reason: what is wrong and the way out, one sentence.
+    """
+
+    def __init__(self, option: str, given: object, reason: str) -> None:
+        self.option = option
+        self.given = given
+        self.reason = reason
+        super().__init__(f"{option}={given}: {reason}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.option, self.given, self.reason))
 
 
 class ModelRefusedError(EngineError):

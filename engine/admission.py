@@ -1,0 +1,106 @@
+"""Admission: what a request must satisfy to enter the queue; it cannot fail for it later."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from engine.errors import InvalidRequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from engine.config import ResolvedConfig
+    from engine.request import Request, SamplingParams
+
+
+def check_request(request: Request, config: ResolvedConfig, padded_vocab_size: int) -> None:
+    """Refuse a request that could never run, or that asks for something undefined.
+
+    Raises:
+        InvalidRequestError: names the field and the way out.
+    """
+    _check_prompt(request.prompt_token_ids, config.max_model_len, padded_vocab_size)
+    _check_numbers(request.sampling)
+    _check_lists(request.sampling, config, padded_vocab_size)
+
+
+def _check_prompt(token_ids: tuple[int, ...], max_model_len: int, padded_vocab_size: int) -> None:
+    if not token_ids:
+        raise InvalidRequestError(
+            "prompt_token_ids", "the prompt is empty; give at least one token"
+        )
+    if len(token_ids) >= max_model_len:
+        raise InvalidRequestError(
+            "prompt_token_ids",
+            f"the prompt has {len(token_ids)} tokens, but prompt and output together may have "
+            f"{max_model_len}; shorten the prompt",
+        )
+    _check_token_ids("prompt_token_ids", token_ids, padded_vocab_size)
+
+
+def _check_numbers(sampling: SamplingParams) -> None:
+    _check(sampling.max_tokens >= 1, "max_tokens", sampling.max_tokens, "must be at least 1")
+    _check(
+        0 <= sampling.min_tokens <= sampling.max_tokens,
+        "min_tokens",
+        sampling.min_tokens,
+        f"must be from 0 to max_tokens={sampling.max_tokens}",
+    )
+    _check(
+        math.isfinite(sampling.temperature) and sampling.temperature >= 0,
+        "temperature",
+        sampling.temperature,
+        "must be a finite number, 0 or more",
+    )
+    _check(0 < sampling.top_p <= 1, "top_p", sampling.top_p, "must be above 0 and at most 1")
+    _check(0 <= sampling.min_p < 1, "min_p", sampling.min_p, "must be at least 0 and below 1")
+    if sampling.top_k is not None:
+        _check(sampling.top_k >= 1, "top_k", sampling.top_k, "must be at least 1; None is off")
+    for name in ("presence_penalty", "frequency_penalty"):
+        value = getattr(sampling, name)
+        _check(-2 <= value <= 2, name, value, "must be from -2 to 2")
+    _check(
+        math.isfinite(sampling.repetition_penalty) and sampling.repetition_penalty > 0,
+        "repetition_penalty",
+        sampling.repetition_penalty,
+        "must be a finite number above 0",
+    )
+
+
+def _check_lists(sampling: SamplingParams, config: ResolvedConfig, padded_vocab_size: int) -> None:
+    if sampling.num_logprobs is not None:
+        _check(
+            0 <= sampling.num_logprobs <= config.max_logprobs,
+            "num_logprobs",
+            sampling.num_logprobs,
+            f"must be from 0 to max_logprobs={config.max_logprobs}",
+        )
+    for name, listed in (
+        ("logit_bias", sampling.logit_bias),
+        ("stop_token_ids", sampling.stop_token_ids),
+    ):
+        if len(listed) > config.max_listed_tokens:
+            raise InvalidRequestError(
+                name,
+                f"{len(listed)} entries are more than max_listed_tokens={config.max_listed_tokens}",
+            )
+        _check_token_ids(name, listed, padded_vocab_size)
+    for token_id, bias in sampling.logit_bias.items():
+        if not -100 <= bias <= 100:
+            raise InvalidRequestError(
+                "logit_bias", f"{bias} for token {token_id} must be from -100 to 100"
+            )
+
+
+def _check_token_ids(name: str, token_ids: Iterable[int], padded_vocab_size: int) -> None:
+    for token_id in token_ids:
+        if not 0 <= token_id < padded_vocab_size:
+            raise InvalidRequestError(
+                name, f"{token_id} is not a token id; they run from 0 to {padded_vocab_size - 1}"
+            )
+
+
+def _check(is_right: bool, name: str, value: float, rule: str) -> None:
+    if not is_right:
+        raise InvalidRequestError(name, f"{value} {rule}")

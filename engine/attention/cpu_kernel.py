@@ -1,0 +1,166 @@
+"""Numba kernels of paged attention on the CPU: store the new tokens, then attend row by row.
+
+Every query row is computed alone, in the same order of operations whatever else is in the batch,
+so its result depends on its own sequence only: chunked or whole, alone or among others, bit by bit.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numba
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Reassociation lets LLVM use vector registers; NaN and infinity keep their meaning, because a NaN
+# must reach the sampler, which ends that request alone.
+_FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
+
+_LOG2_E = np.float32(1.4426950408889634)
+_LN2_HIGH = np.float32(0.693359375)
+_LN2_LOW = np.float32(-2.12194440e-4)
+
+
+@numba.njit(nogil=True, cache=True)
+def store_tokens(
+    source: NDArray[np.float32], slot_mapping: NDArray[np.int64], pool: NDArray[np.float32]
+) -> None:
+    """Copy each token's keys or values into its slot.
+
+    Args:
+        source: (T, num_kv_heads, size).
+        slot_mapping: (T,).
+        pool: (num_slots, num_kv_heads, size), changed in place.
+    """
+    for token in range(source.shape[0]):
+        pool[slot_mapping[token]] = source[token]
+
+
+@numba.njit(nogil=True, cache=True, fastmath=_FASTMATH)
+def attend_rows(
+    query: NDArray[np.float32],
+    key_pool: NDArray[np.float32],
+    value_pool: NDArray[np.float32],
+    block_tables: NDArray[np.int32],
+    row_sequence: NDArray[np.int32],
+    row_length: NDArray[np.int32],
+    first_row: int,
+    last_row: int,
+    scaling: np.float32,
+    sliding_window: int,
+    softcap: np.float32,
+    output: NDArray[np.float32],
+) -> None:
+    """Attend the query rows first_row .. last_row.
+
+    Args:
+        query: (T, num_heads, key_size).
+        key_pool: (num_blocks, block_size, num_kv_heads, key_size).
+        value_pool: (num_blocks, block_size, num_kv_heads, value_size).
+        block_tables: (n, max_blocks).
+        row_sequence: (T,); the sequence of each row.
+        row_length: (T,); how many tokens each row sees, itself included and the window ignored.
+        first_row: the first row of this call's share.
+        last_row: one past its last.
+        scaling: factor of the scores.
+        sliding_window: tokens a row sees at most; 0: no window.
+        softcap: 0: none.
+        output: (T, num_heads, value_size), overwritten at those rows.
+    """
+    block_size = key_pool.shape[1]
+    num_kv_heads = key_pool.shape[2]
+    key_size = key_pool.shape[3]
+    group_size = query.shape[1] // num_kv_heads
+    longest = 0
+    for row in range(first_row, last_row):
+        longest = max(longest, row_length[row])
+    scores = np.empty((group_size, longest), np.float32)
+    powers = np.empty(longest, np.int32)
+
+    for row in range(first_row, last_row):
+        blocks = block_tables[row_sequence[row]]
+        end = row_length[row]
+        begin = max(0, end - sliding_window) if sliding_window > 0 else 0
+        for kv_head in range(num_kv_heads):
+            for position in range(begin, end):
+                block = blocks[position // block_size]
+                key = key_pool[block, position % block_size, kv_head]
+                for member in range(group_size):
+                    head_query = query[row, kv_head * group_size + member]
+                    total = np.float32(0)
+                    for i in range(key_size):
+                        total += head_query[i] * key[i]
+                    scores[member, position] = total * scaling
+            for member in range(group_size):
+                weights = scores[member, begin:end]
+                if softcap > 0:
+                    for i in range(end - begin):
+                        weights[i] = softcap * math.tanh(weights[i] / softcap)
+                _softmax(weights, powers[: end - begin])
+                result = output[row, kv_head * group_size + member]
+                result[:] = 0
+                _weigh_values(weights, value_pool, blocks, begin, kv_head, result)
+
+
+@numba.njit(nogil=True, cache=True, fastmath=_FASTMATH, inline="always")
+def _softmax(scores: NDArray[np.float32], powers: NDArray[np.int32]) -> None:
+    """Softmax in place; exp is a polynomial (Cephes' expf) so that LLVM can vectorise it."""
+    largest = scores[0]
+    for i in range(scores.shape[0]):
+        largest = max(largest, scores[i])
+    for i in range(scores.shape[0]):
+        x = max(scores[i] - largest, np.float32(-87))
+        power = np.float32(math.floor(x * _LOG2_E + np.float32(0.5)))
+        x = x - power * _LN2_HIGH - power * _LN2_LOW
+        y = np.float32(1.9875691500e-4)
+        y = y * x + np.float32(1.3981999507e-3)
+        y = y * x + np.float32(8.3334519073e-3)
+        y = y * x + np.float32(4.1665795894e-2)
+        y = y * x + np.float32(1.6666665459e-1)
+        y = y * x + np.float32(5.0000001201e-1)
+        scores[i] = y * x * x + x + np.float32(1)
+        powers[i] = (np.int32(power) + np.int32(127)) << np.int32(23)
+    two_to_power = powers.view(np.float32)
+    total = np.float32(0)
+    for i in range(scores.shape[0]):
+        scores[i] *= two_to_power[i]
+        total += scores[i]
+    for i in range(scores.shape[0]):
+        scores[i] /= total
+
+
+@numba.njit(nogil=True, cache=True, fastmath=_FASTMATH, inline="always")
+def _weigh_values(
+    weights: NDArray[np.float32],
+    value_pool: NDArray[np.float32],
+    blocks: NDArray[np.int32],
+    begin: int,
+    kv_head: int,
+    result: NDArray[np.float32],
+) -> None:
+    """Add the weighted values to `result`, four tokens at a time to spare loads and stores."""
+    block_size = value_pool.shape[1]
+    num_tokens = weights.shape[0]
+    token = 0
+    while token + 4 <= num_tokens:
+        position = begin + token
+        w0, w1, w2, w3 = weights[token], weights[token + 1], weights[token + 2], weights[token + 3]
+        v0 = value_pool[blocks[position // block_size], position % block_size, kv_head]
+        position += 1
+        v1 = value_pool[blocks[position // block_size], position % block_size, kv_head]
+        position += 1
+        v2 = value_pool[blocks[position // block_size], position % block_size, kv_head]
+        position += 1
+        v3 = value_pool[blocks[position // block_size], position % block_size, kv_head]
+        for i in range(result.shape[0]):
+            result[i] += w0 * v0[i] + w1 * v1[i] + w2 * v2[i] + w3 * v3[i]
+        token += 4
+    while token < num_tokens:
+        position = begin + token
+        value = value_pool[blocks[position // block_size], position % block_size, kv_head]
+        for i in range(result.shape[0]):
+            result[i] += weights[token] * value[i]
+        token += 1

@@ -1,0 +1,90 @@
+"""Paged attention in plain torch: the reference of every kernel, and the path of CUDA devices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch.nn import functional
+
+if TYPE_CHECKING:
+    from engine.attention.context import AttentionContext, AttentionOptions
+    from engine.kv_cache import LayerCache
+
+
+def torch_attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    layer_idx: int,
+    context: AttentionContext,
+    options: AttentionOptions,
+) -> torch.Tensor:
+    """`AttentionBackend` over gathered blocks: one call for all decodes, one for each prefill."""
+    layer = context.kv_cache.layers[layer_idx]
+    layer.key.flatten(0, 1).index_copy_(0, context.slot_mapping, key.to(layer.key.dtype))
+    layer.value.flatten(0, 1).index_copy_(0, context.slot_mapping, value.to(layer.value.dtype))
+    output = query.new_zeros((*query.shape[:2], layer.value.shape[-1]))
+    query_lens = context.query_start[1:] - context.query_start[:-1]
+    decodes = (query_lens == 1).nonzero()[0]
+    if len(decodes):
+        rows = torch.from_numpy(context.query_start[decodes]).to(query.device).long()
+        attended = _attend(query[rows].unsqueeze(1), decodes.tolist(), layer, context, options)
+        output[rows] = attended.squeeze(1)
+    for index in (query_lens > 1).nonzero()[0].tolist():
+        span = slice(int(context.query_start[index]), int(context.query_start[index + 1]))
+        output[span] = _attend(query[span].unsqueeze(0), [index], layer, context, options)[0]
+    return output
+
+
+def _attend(
+    query: torch.Tensor,
+    indices: list[int],
+    layer: LayerCache,
+    context: AttentionContext,
+    options: AttentionOptions,
+) -> torch.Tensor:
+    """Attention of sequences with equally many new tokens.
+
+    Args:
+        query: (len(indices), query_len, num_heads, key_size).
+        indices: which sequences of the batch these are.
+        layer: the layer's blocks.
+        context: the step.
+        options: scaling, window and softcap.
+
+    Returns:
+        (len(indices), query_len, num_heads, value_size).
+    """
+    host_lens = context.seq_lens[indices]
+    num_blocks = -(-int(host_lens.max()) // context.kv_cache.block_size)
+    blocks = context.device_block_tables[indices, :num_blocks]
+    keys = layer.key[blocks].flatten(1, 2).to(query.dtype)
+    values = layer.value[blocks].flatten(1, 2).to(query.dtype)
+
+    query_len = query.shape[1]
+    seq_lens = torch.from_numpy(host_lens).to(query.device)
+    last = seq_lens[:, None] - query_len + torch.arange(query_len, device=query.device)
+    position = torch.arange(keys.shape[1], device=query.device)
+    visible = position <= last[..., None]
+    if options.sliding_window is not None:
+        visible &= position > last[..., None] - options.sliding_window
+    query, keys, values = (tensor.transpose(1, 2) for tensor in (query, keys, values))
+    if options.softcap is None:
+        attended = functional.scaled_dot_product_attention(
+            query,
+            keys,
+            values,
+            attn_mask=visible[:, None],
+            scale=options.scaling,
+            enable_gqa=query.shape[1] != keys.shape[1],
+        )
+    else:
+        group_size = query.shape[1] // keys.shape[1]
+        keys = keys.repeat_interleave(group_size, dim=1)
+        values = values.repeat_interleave(group_size, dim=1)
+        scores = query @ keys.transpose(2, 3) * options.scaling
+        scores = options.softcap * torch.tanh(scores / options.softcap)
+        scores = scores.masked_fill(~visible[:, None], -torch.inf)
+        attended = torch.softmax(scores, dim=-1, dtype=torch.float32).to(query.dtype) @ values
+    return attended.transpose(1, 2)

@@ -1,0 +1,96 @@
+"""When a sequence ends: end tokens, constraints and lengths, decided at each sampled token.
+
+An unconstrained sequence ends with an end-of-sequence id (unless `ignore_eos`) or a stop id of the
+request. A constrained one ends when its constraint has terminated: its mask alone says when an
+end-of-sequence id may come, and a stop id is kept out of the text until the text is complete. So no
+end token cuts a constrained text short, and where the constraint leaves no other choice it wins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engine.output import FinishReason
+
+if TYPE_CHECKING:
+    from engine.request import Request
+    from engine.sequence import Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class EndTokens:
+    """The ids that can end one sequence.
+
+    Args:
+        stop_ids: those that the request added.
+        all_ids: those and the model's end-of-sequence ids that count for this request.
+    """
+
+    stop_ids: frozenset[int]
+    all_ids: frozenset[int]
+
+    @classmethod
+    def from_request(cls, request: Request, eos_token_ids: tuple[int, ...]) -> EndTokens:
+        """`ignore_eos` has no meaning under a constraint, whose mask decides."""
+        stop_ids = frozenset(request.sampling.stop_token_ids)
+        ignores_eos = request.sampling.ignore_eos and request.constraint is None
+        return cls(stop_ids, stop_ids if ignores_eos else stop_ids | frozenset(eos_token_ids))
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """What became of a sampled token.
+
+    Args:
+        is_output: whether it is part of the output; end tokens are not.
+        finish_reason: None while the sequence goes on.
+    """
+
+    is_output: bool
+    finish_reason: FinishReason | None
+
+
+class TokenRejectedError(Exception):
+    """The sequence's constraint refuses a token that its own mask allowed."""
+
+
+def avoided_token_ids(sequence: Sequence) -> frozenset[int]:
+    """The ids that the next token of the sequence should not be, if there is another choice."""
+    ends = sequence.end_tokens
+    if sequence.num_output_tokens < sequence.request.sampling.min_tokens:
+        return ends.all_ids
+    constraint = sequence.request.constraint
+    if ends.stop_ids and constraint is not None and not constraint.is_complete:
+        return ends.stop_ids
+    return frozenset()
+
+
+def accept_token(sequence: Sequence, token_id: int, *, max_model_len: int) -> Acceptance:
+    """Advance the sequence and its constraint by a sampled token.
+
+    Raises:
+        TokenRejectedError: the constraint refuses the token; also whatever the constraint raises.
+    """
+    constraint = sequence.request.constraint
+    if constraint is None:
+        if token_id in sequence.end_tokens.all_ids:
+            return Acceptance(is_output=False, finish_reason=FinishReason.STOP)
+    else:
+        if token_id in sequence.end_tokens.stop_ids and constraint.is_complete:
+            return Acceptance(is_output=False, finish_reason=FinishReason.STOP)
+        if not constraint.accept_token(token_id):
+            raise TokenRejectedError(
+                f"the constraint refused token {token_id}, which it had allowed"
+            )
+        if constraint.is_terminated:
+            is_output = token_id not in sequence.end_tokens.all_ids
+            if is_output:
+                sequence.append(token_id)
+            return Acceptance(is_output=is_output, finish_reason=FinishReason.STOP)
+    sequence.append(token_id)
+    is_full = (
+        sequence.num_output_tokens >= sequence.request.sampling.max_tokens
+        or len(sequence.token_ids) >= max_model_len
+    )
+    return Acceptance(is_output=True, finish_reason=FinishReason.LENGTH if is_full else None)

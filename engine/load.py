@@ -1,0 +1,193 @@
+"""load_engine: from a model folder on disk to an engine that may be stepped."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, TypeAlias
+
+import torch
+from transformers import AutoModelForCausalLM
+
+from engine.attention.cpu_backend import CpuAttention
+from engine.attention.torch_backend import torch_attention
+from engine.batch_invariance import MAX_PROBE_SEQS, find_row_multiple
+from engine.config import resolve_config, resolve_device, resolve_dtype
+from engine.engine import Engine
+from engine.errors import ModelRefusedError
+from engine.kv_cache import KVCache, bytes_per_token, cache_dtype
+from engine.load_guard import check_architecture, check_numbers, eager_logits, measure_layers
+from engine.model_info import ModelInfo
+from engine.model_runner import ModelRunner
+from engine.packed_linear import can_pack, pack_linear_layers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from transformers import PreTrainedModel
+
+    from engine.attention.context import AttentionBackend
+    from engine.config import EngineConfig
+    from engine.kv_cache import LayerShape
+    from engine.step_batch import TokenSpan
+
+logger = logging.getLogger(__name__)
+
+Progress: TypeAlias = "Callable[[str], None]"
+"""Told what is being done now, a noun phrase: "weights", "self-test", ..."""
+
+
+def load_engine(
+    model_folder: Path, config: EngineConfig, progress: Progress | None = None
+) -> Engine:
+    """Load a model from a local folder and prove that we run it right.
+
+    Args:
+        model_folder: an ordinary Hugging Face folder: config.json and safetensors.
+        config: the options.
+        progress: told about each stage.
+
+    Raises:
+        ModelRefusedError: the folder holds no such model, or the load guard refuses it.
+        InvalidConfigError: an option cannot be honoured for this model on this machine.
+    """
+    progress = progress or _log_stage
+    device = resolve_device(config)
+    dtype = resolve_dtype(config, device)
+    progress("weights")
+    model = load_model(model_folder, dtype=dtype, device=device)
+    return build_engine(model, config, name=model_folder.name, progress=progress)
+
+
+def load_model(model_folder: Path, *, dtype: torch.dtype, device: torch.device) -> PreTrainedModel:
+    """The model in eval mode; safetensors only, no code from the folder, nothing from the network.
+
+    Raises:
+        ModelRefusedError: there is no loadable model in the folder.
+    """
+    try:
+        model: PreTrainedModel = AutoModelForCausalLM.from_pretrained(
+            model_folder,
+            dtype=dtype,
+            device_map=None,
+            attn_implementation="eager",
+            use_safetensors=True,
+            trust_remote_code=False,
+            local_files_only=True,
+        )
+    except (OSError, ValueError, KeyError) as error:
+        raise ModelRefusedError(f"{model_folder.name} cannot be loaded: {error}") from error
+    model.to(device)  # type: ignore[arg-type]  # transformers wraps it without its types
+    model.eval()  # type: ignore[no-untyped-call]
+    return model
+
+
+def build_engine(
+    model: PreTrainedModel, config: EngineConfig, *, name: str, progress: Progress | None = None
+) -> Engine:
+    """An engine around a loaded model, which it owns and changes from now on.
+
+    Args:
+        model: in eval mode, on its device, in its dtype.
+        config: the options; device and dtype are the model's own.
+        name: for `ModelInfo`.
+        progress: told about each stage.
+
+    Raises:
+        ModelRefusedError: the load guard refuses the model.
+        InvalidConfigError: an option cannot be honoured for this model on this machine.
+    """
+    progress = progress or _log_stage
+    device, dtype = model.device, model.dtype
+    num_parameters = model.num_parameters()
+    check_architecture(model)
+    progress("self-test")
+    expected = eager_logits(model)
+    if config.pack_linear_weights and can_pack(device, dtype):
+        pack_linear_layers(model)
+    shapes = measure_layers(model)
+    backend: AttentionBackend = (
+        CpuAttention(torch.get_num_threads()) if device.type == "cpu" else torch_attention
+    )
+    kv_dtype = cache_dtype(device, dtype)
+    check_numbers(model, shapes, backend, expected=expected, dtype=kv_dtype)
+    row_multiple = _find_row_multiple(model, shapes, backend)
+    progress("KV pool")
+    resolved = resolve_config(
+        config,
+        device=device,
+        dtype=dtype,
+        kv_bytes_per_token=bytes_per_token(shapes, kv_dtype),
+        model_context_len=context_len(model),
+    )
+    kv_cache = KVCache(
+        shapes,
+        num_blocks=resolved.num_blocks,
+        block_size=resolved.block_size,
+        dtype=kv_dtype,
+        device=device,
+    )
+    info = ModelInfo(
+        name=name,
+        architecture=type(model).__name__,
+        num_parameters=num_parameters,
+        dtype=str(dtype).removeprefix("torch."),
+        device=str(device),
+        padded_vocab_size=expected.shape[1],
+        eos_token_ids=eos_token_ids(model),
+        context_len=context_len(model),
+        is_batch_invariant=row_multiple is not None,
+    )
+    logger.info("engine: %s, %s, rows padded to %s", info, resolved, row_multiple)
+    runner = ModelRunner(model, kv_cache, backend, row_multiple=row_multiple or 1)
+    return Engine(runner, resolved, info)
+
+
+def context_len(model: PreTrainedModel) -> int:
+    """The longest sequence that the model supports with frequencies that never change.
+
+    Dynamic and long RoPE choose their frequencies by the longest sequence of the batch once it
+    passes the original length, so one request would change the others; up to there they are exact.
+    """
+    config = model.config.get_text_config()
+    longest = int(config.max_position_embeddings)
+    rope = getattr(config, "rope_parameters", None) or {}
+    kinds = [rope] if "rope_type" in rope else [kind for kind in rope.values() if kind]
+    for kind in kinds:
+        if kind.get("rope_type") in ("dynamic", "longrope"):
+            original = kind.get("original_max_position_embeddings")
+            longest = min(longest, int(original or longest))
+    return longest
+
+
+def eos_token_ids(model: PreTrainedModel) -> tuple[int, ...]:
+    """End-of-sequence ids of the generation config, then those of the model's config."""
+    found: list[int] = []
+    for config in (model.generation_config, model.config.get_text_config()):
+        ids = getattr(config, "eos_token_id", None)
+        found += [ids] if isinstance(ids, int) else ids or []
+    return tuple(dict.fromkeys(found))
+
+
+def _find_row_multiple(
+    model: PreTrainedModel, shapes: Sequence[LayerShape], backend: AttentionBackend
+) -> int | None:
+    """See `batch_invariance`; on CUDA it is neither promised nor tried."""
+    if model.device.type != "cpu":
+        return None
+    kv_cache = KVCache(
+        shapes,
+        num_blocks=MAX_PROBE_SEQS,
+        block_size=1,
+        dtype=cache_dtype(model.device, model.dtype),
+        device=model.device,
+    )
+
+    def run(spans: Sequence[TokenSpan], row_multiple: int) -> torch.Tensor:
+        return ModelRunner(model, kv_cache, backend, row_multiple=row_multiple).run(spans)
+
+    return find_row_multiple(run)
+
+
+def _log_stage(stage: str) -> None:
+    logger.info("loading: %s", stage)

@@ -1,0 +1,80 @@
+"""ModelRunner: one forward pass of a transformers model over a flat batch and the paged KV pool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from engine.attention.context import AttentionContext
+from engine.attention.interface import CONTEXT_KEYWORD
+from engine.step_batch import StepBatch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from transformers import PreTrainedModel
+
+    from engine.attention.context import AttentionBackend
+    from engine.kv_cache import KVCache
+    from engine.step_batch import TokenSpan
+
+
+class ModelRunner:
+    """Runs batches; owns the model and the pool's memory, not the decision what lies where in it.
+
+    Args:
+        model: in eval mode, with our attention set.
+        kv_cache: the pool.
+        backend: computes the attention.
+        row_multiple: rows are padded to a multiple of this, see `batch_invariance`.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        kv_cache: KVCache,
+        backend: AttentionBackend,
+        *,
+        row_multiple: int = 1,
+    ) -> None:
+        self._model = model
+        self._kv_cache = kv_cache
+        self._backend = backend
+        self._row_multiple = row_multiple
+        self._device = model.device
+
+    @torch.inference_mode()
+    def run(self, spans: Sequence[TokenSpan]) -> torch.Tensor:
+        """Compute the spans and store their keys and values.
+
+        Returns:
+            Logits, float32, (num_logits, padded_vocab_size), on the model's device: one row for
+            each span that needs them, in order. Owned by the caller, who may change them.
+        """
+        batch = StepBatch.from_spans(
+            spans, block_size=self._kv_cache.block_size, row_multiple=self._row_multiple
+        )
+        context = AttentionContext(
+            kv_cache=self._kv_cache,
+            backend=self._backend,
+            query_start=batch.query_start,
+            seq_lens=batch.seq_lens,
+            block_tables=batch.block_tables,
+            slot_mapping=torch.from_numpy(batch.slot_mapping).to(self._device),
+            device_block_tables=torch.from_numpy(batch.block_tables).to(self._device),
+        )
+        if batch.num_logits == 0:
+            # The head must run on something; one row, thrown away.
+            rows = torch.zeros(self._row_multiple, dtype=torch.int64, device=self._device)
+        else:
+            rows = torch.from_numpy(batch.logits_rows).to(self._device)
+        output = self._model(
+            input_ids=torch.from_numpy(batch.token_ids).to(self._device).unsqueeze(0),
+            position_ids=torch.from_numpy(batch.positions).to(self._device).unsqueeze(0),
+            use_cache=False,
+            logits_to_keep=rows,
+            **{CONTEXT_KEYWORD: context},
+        )
+        logits: torch.Tensor = output.logits[0, : batch.num_logits].float()
+        return logits

@@ -1,0 +1,1 @@
+"""Choosing the next tokens from logits, vectorised over the batch."""

@@ -1,0 +1,87 @@
+"""sample: one token for each row of logits; the constraint's mask is applied last and wins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+from engine.sampler.bitmask import apply_bitmask
+from engine.sampler.draw import draw_tokens
+from engine.sampler.logprobs import gather_logprobs
+from engine.sampler.processors import apply_bias, apply_penalties, suppress_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.output import TokenLogprobs
+    from engine.sampler.state import SamplingState
+
+
+@dataclass(frozen=True, slots=True)
+class SampledToken:
+    """A row's result.
+
+    Args:
+        token_id: None where the row had no usable logit at all: NaN, infinity, or all impossible.
+        logprobs: None where not asked for.
+    """
+
+    token_id: int | None
+    logprobs: TokenLogprobs | None = None
+
+
+@torch.inference_mode()
+def sample(
+    logits: torch.Tensor,
+    states: Sequence[SamplingState],
+    *,
+    suppressed: dict[int, list[int]],
+    bitmask: torch.Tensor,
+    constrained_rows: list[int],
+) -> list[SampledToken]:
+    """Choose a token for each row.
+
+    Args:
+        logits: float32, (num_rows, padded_vocab_size); changed in place.
+        states: of the rows.
+        suppressed: row -> tokens made impossible; only rows without a constraint.
+        bitmask: int32, (len(constrained_rows), ceil(padded_vocab_size / 32)).
+        constrained_rows: the row of each row of the bitmask.
+    """
+    apply_penalties(logits, states)
+    apply_bias(logits, states)
+    suppress_tokens(logits, suppressed)
+    if constrained_rows:
+        apply_bitmask(logits, bitmask, constrained_rows)
+
+    largest, tokens = logits.max(dim=1)
+    is_usable = largest.isfinite()
+    random_rows = [row for row, state in enumerate(states) if state.params.temperature > 0]
+    if random_rows:
+        index = torch.tensor(random_rows, device=logits.device)
+        # A row that is not usable would be NaN in the draw; it gets zeros, its result is dropped.
+        drawable = logits[index].masked_fill(~is_usable[index, None], 0)
+        tokens[index] = draw_tokens(drawable, [states[row] for row in random_rows])
+
+    # The step's only synchronisation with the device: the host must know the tokens to go on.
+    usable_on_host: list[bool] = is_usable.tolist()
+    token_ids: list[int] = tokens.tolist()
+    wants_logprobs = [
+        row
+        for row, state in enumerate(states)
+        if state.params.num_logprobs is not None and usable_on_host[row]
+    ]
+    logprobs: dict[int, TokenLogprobs] = {}
+    if wants_logprobs:
+        found = gather_logprobs(
+            logits[wants_logprobs],
+            tokens[wants_logprobs],
+            [states[row].params.num_logprobs or 0 for row in wants_logprobs],
+        )
+        logprobs = dict(zip(wants_logprobs, found, strict=True))
+    return [
+        SampledToken(token_id if usable else None, logprobs.get(row))
+        for row, (token_id, usable) in enumerate(zip(token_ids, usable_on_host, strict=True))
+    ]

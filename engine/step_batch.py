@@ -1,0 +1,111 @@
+"""StepBatch: the flat batch of one step on the host, as the scheduler chose it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.block_pool import NULL_BLOCK
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class TokenSpan:
+    """The tokens of one sequence that a step computes.
+
+    Args:
+        token_ids: the tokens, at positions `start` and on.
+        start: how many tokens of the sequence are in the KV pool already.
+        block_ids: the sequence's blocks; they have room for `start + len(token_ids)` tokens.
+        needs_logits: whether the logits after the last of these tokens are wanted.
+    """
+
+    token_ids: Sequence[int]
+    start: int
+    block_ids: Sequence[int]
+    needs_logits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StepBatch:
+    """All spans of a step, one after the other, padded to a multiple of the row multiple.
+
+    Args:
+        token_ids: int64, (T,).
+        positions: int64, (T,).
+        slot_mapping: int64, (T,); padding goes to the null block.
+        query_start: int32, (n + 1,).
+        seq_lens: int32, (n,); tokens in the pool after the step.
+        block_tables: int32, (n, max_blocks), padded with the null block.
+        logits_rows: int64, (padded num_logits,); rows of T whose logits are wanted, then padding.
+        num_logits: how many of `logits_rows` are wanted.
+    """
+
+    token_ids: NDArray[np.int64]
+    positions: NDArray[np.int64]
+    slot_mapping: NDArray[np.int64]
+    query_start: NDArray[np.int32]
+    seq_lens: NDArray[np.int32]
+    block_tables: NDArray[np.int32]
+    logits_rows: NDArray[np.int64]
+    num_logits: int
+
+    @classmethod
+    def from_spans(
+        cls, spans: Sequence[TokenSpan], *, block_size: int, row_multiple: int
+    ) -> StepBatch:
+        """Lay the spans out.
+
+        Args:
+            spans: at least one, none of them empty.
+            block_size: tokens in a block.
+            row_multiple: T and the number of logits rows are padded to a multiple of this.
+        """
+        lengths = np.array([len(span.token_ids) for span in spans], np.int64)
+        starts = np.array([span.start for span in spans], np.int64)
+        query_start = np.zeros(len(spans) + 1, np.int64)
+        np.cumsum(lengths, out=query_start[1:])
+        num_tokens = int(query_start[-1])
+        padded = _round_up(num_tokens, row_multiple)
+
+        block_tables = np.full(
+            (len(spans), max(len(span.block_ids) for span in spans)), NULL_BLOCK, np.int32
+        )
+        for row, span in enumerate(spans):
+            block_tables[row, : len(span.block_ids)] = span.block_ids
+
+        token_ids = np.zeros(padded, np.int64)
+        positions = np.zeros(padded, np.int64)
+        slot_mapping = np.zeros(padded, np.int64)
+        sequence = np.repeat(np.arange(len(spans)), lengths)
+        for span, begin in zip(spans, query_start.tolist(), strict=False):
+            token_ids[begin : begin + len(span.token_ids)] = span.token_ids
+        position = np.arange(num_tokens) - query_start[sequence] + starts[sequence]
+        positions[:num_tokens] = position
+        blocks = block_tables[sequence, position // block_size].astype(np.int64)
+        slot_mapping[:num_tokens] = blocks * block_size + position % block_size
+
+        wanted = np.array([span.needs_logits for span in spans], bool)
+        last_rows = query_start[1:][wanted] - 1
+        logits_rows = np.zeros(_round_up(len(last_rows), row_multiple), np.int64)
+        logits_rows[: len(last_rows)] = last_rows
+        return cls(
+            token_ids=token_ids,
+            positions=positions,
+            slot_mapping=slot_mapping,
+            query_start=query_start.astype(np.int32),
+            seq_lens=(starts + lengths).astype(np.int32),
+            block_tables=block_tables,
+            logits_rows=logits_rows,
+            num_logits=len(last_rows),
+        )
+
+
+def _round_up(count: int, multiple: int) -> int:
+    return -(-count // multiple) * multiple
