@@ -47,7 +47,7 @@ class ModelCache:
     """
 
     def __init__(self, root: Path) -> None:
-        self._models = root / "models"
+        self.models_folder = root / "models"
 
     def get_or_build(
         self, name: str, fingerprint: str, build: Callable[[Path, Path], None]
@@ -65,7 +65,7 @@ class ModelCache:
         Raises:
             CacheError: the cache folder cannot be written.
         """
-        place = self._models / name
+        place = self.models_folder / name
         if _is_whole(place, fingerprint):
             return place
         with self._lock(name):
@@ -75,15 +75,17 @@ class ModelCache:
 
     def names(self) -> list[str]:
         """The names of the cached models, sorted."""
-        return sorted(manifest.parent.name for manifest in self._models.glob(f"[!.]*/{_MANIFEST}"))
+        return sorted(
+            manifest.parent.name for manifest in self.models_folder.glob(f"[!.]*/{_MANIFEST}")
+        )
 
     @contextmanager
     def _lock(self, name: str) -> Iterator[None]:
         try:
-            self._models.mkdir(parents=True, exist_ok=True)
-            file = (self._models / f".{name}.lock").open("w")
+            self.models_folder.mkdir(parents=True, exist_ok=True)
+            file = (self.models_folder / f".{name}.lock").open("w")
         except OSError as error:
-            raise CacheError(self._models, error.strerror or str(error)) from error
+            raise CacheError(self.models_folder, error.strerror or str(error)) from error
         with file:
             fcntl.flock(file, fcntl.LOCK_EX)  # freed when the file is closed
             yield
@@ -91,15 +93,15 @@ class ModelCache:
     def _build(self, name: str, fingerprint: str, build: Callable[[Path, Path], None]) -> None:
         """Under the lock."""
         prefix = f".building-{name}-"
-        for leftover in self._models.glob(f"{prefix}*"):  # of a process that was killed
+        for leftover in self.models_folder.glob(f"{prefix}*"):  # of a process that was killed
             shutil.rmtree(leftover)
-        with tempfile.TemporaryDirectory(prefix=prefix, dir=self._models) as temporary:
+        with tempfile.TemporaryDirectory(prefix=prefix, dir=self.models_folder) as temporary:
             folder, scratch = Path(temporary, "model"), Path(temporary, "scratch")
             folder.mkdir()
             scratch.mkdir()
             build(folder, scratch)
             _write_manifest(folder, fingerprint)
-            place = self._models / name
+            place = self.models_folder / name
             if place.exists():
                 place.rename(Path(temporary, "replaced"))
             folder.rename(place)

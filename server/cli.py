@@ -1,0 +1,77 @@
+"""tightrope: the command line. Every command's own imports wait until it is the one asked for."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+from importlib.metadata import version
+from types import MappingProxyType
+from typing import Final
+
+_COMMANDS: Final = MappingProxyType(  # name -> (module with main(arguments), what it does)
+    {
+        "serve": ("server.commands.serve", "serve a model through the OpenAI-compatible API"),
+        "models": ("server.commands.models", "list the built-in models and what is cached"),
+        "check": ("server.commands.check", "say whether a JSON Schema is enforced, or why not"),
+        "generate": ("server.commands.generate", "write one constrained answer to the terminal"),
+        "bench": ("server.commands.bench", "measure, against other engines where they exist"),
+    }
+)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        arguments: without the program's name; None: those of the process.
+
+    Returns:
+        The exit status: 0, 1 for a refusal or failure that the message explains, 130 for Ctrl-C.
+        Wrong usage exits with 2.
+    """
+    parsed = _parser().parse_args(arguments)
+    module, _ = _COMMANDS[parsed.command]
+    try:
+        status: int = import_module(module).main(parsed.arguments)
+    except KeyboardInterrupt:
+        return 130
+    except OSError as error:  # a file, socket or disk that is not as it should be
+        return _fail(error)
+    except Exception as error:
+        if isinstance(error, _explained_errors()):
+            return _fail(error)
+        raise
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    commands = "\n".join(f"  {name:10}{summary}" for name, (_, summary) in _COMMANDS.items())
+    parser = argparse.ArgumentParser(
+        prog="tightrope",
+        description="Serve a local model; what must have a form has it.",
+        epilog=f"commands:\n{commands}\n\n`tightrope COMMAND --help` tells the options of each.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"tightrope {version('tightrope')}")
+    parser.add_argument("command", choices=_COMMANDS, metavar="COMMAND", help="see below")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its options")
+    return parser
+
+
+def _explained_errors() -> tuple[type[Exception], ...]:
+    """The rooms' errors, whose text stands alone."""
+    from engine.errors import EngineError
+    from grammars.errors import GrammarError
+    from server.errors import ServerError
+
+    return (EngineError, GrammarError, ServerError)
+
+
+def _fail(error: Exception) -> int:
+    sys.stderr.write(f"tightrope: {error}\n")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The commands of `tightrope`, one module each with a `main(arguments)`."""

@@ -1,0 +1,115 @@
+"""Flags made from a configuration dataclass: one for each field, explained by its docstring."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import inspect
+import re
+from types import NoneType, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    Protocol,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+from typing import Union as TypingUnion
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+
+class Configuration(Protocol):
+    """A frozen dataclass of settings, each with a default."""
+
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
+
+
+ConfigurationT = TypeVar("ConfigurationT", bound=Configuration)
+
+
+def add_flags(
+    parser: argparse.ArgumentParser,
+    kind: type[Configuration],
+    title: str,
+    *,
+    without: Collection[str] = (),
+) -> None:
+    """Add `--field-name` for every field of a configuration.
+
+    Args:
+        parser: gets a group of flags.
+        kind: the configuration.
+        title: of the group.
+        without: fields that are set in another way.
+    """
+    group = parser.add_argument_group(title)
+    types = get_type_hints(kind)
+    explanations = explain_fields(kind)
+    for field in dataclasses.fields(kind):
+        if field.name not in without:
+            explanation = f"{explanations[field.name]} (default: {_shown(field.default)})"
+            group.add_argument(
+                f"--{field.name.replace('_', '-')}",
+                default=argparse.SUPPRESS,
+                help=explanation.replace("%", "%%"),
+                **_argument_options(types[field.name]),
+            )
+
+
+def read_flags(
+    kind: type[ConfigurationT], parsed: argparse.Namespace, **others: object
+) -> ConfigurationT:
+    """The configuration that the flags say; fields without a flag given keep their defaults.
+
+    Args:
+        kind: the configuration.
+        parsed: from a parser with `add_flags` of `kind`.
+        others: fields that have no flag.
+    """
+    given = {
+        field.name: value
+        for field in dataclasses.fields(kind)
+        if (value := getattr(parsed, field.name, None)) is not None
+    }
+    as_fields = {name: tuple(v) if isinstance(v, list) else v for name, v in given.items()}
+    return kind(**as_fields, **others)
+
+
+def explain_fields(kind: type[Configuration]) -> dict[str, str]:
+    """What the `Args` section of the docstring says of every field."""
+    section = inspect.cleandoc(kind.__doc__ or "").partition("Args:\n")[2].partition("\n\n")[0]
+    entries = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", section, flags=re.MULTILINE)
+    explained = {name: re.sub(r"\s+", " ", text).rstrip(".") for name, text in entries}
+    missing = {field.name for field in dataclasses.fields(kind)} - explained.keys()
+    return explained | dict.fromkeys(missing, "not explained")
+
+
+def _argument_options(kind: object) -> dict[str, Any]:
+    """How argparse reads a value of this type."""
+    if get_origin(kind) in (UnionType, TypingUnion):
+        (kind,) = (member for member in get_args(kind) if member is not NoneType)
+    if kind is bool:
+        return {"action": argparse.BooleanOptionalAction}
+    if get_origin(kind) is Literal:
+        return {"choices": get_args(kind)}
+    if get_origin(kind) is tuple and get_args(kind) == (str, ...):
+        return {"action": "append", "metavar": "TEXT"}
+    if kind in (int, float, str):
+        return {"type": kind, "metavar": {int: "N", float: "X", str: "TEXT"}[kind]}
+    raise TypeError(f"no flag can be made for a field of type {kind}")
+
+
+def _shown(default: object) -> str:
+    match default:
+        case None:
+            return "none"
+        case ():
+            return "none"
+        case _:
+            return str(default)

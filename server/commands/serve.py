@@ -1,0 +1,98 @@
+"""`tightrope serve`: get the model, then run the server until it is stopped."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+
+from engine.config import EngineConfig
+from server.commands.flags import add_flags, read_flags
+from server.config import ServerConfig, hash_api_key, hash_api_keys
+from server.models.catalog import DEFAULT_MODEL
+from server.models.progress import TerminalProgress
+from server.models.resolve import resolve_model
+from server.serve import run_server
+
+_API_KEY_VARIABLE: Final = "TIGHTROPE_API_KEY"
+_ROOMS: Final = ("engine", "grammars", "server")
+_LOG_LEVELS: Final = ("debug", "info", "warning", "error")
+
+
+def main(arguments: list[str]) -> int:
+    """Serve until a stop signal.
+
+    Raises:
+        ServerError: the model or an option is refused.
+        EngineError: the engine refuses the model.
+    """
+    parser = _parser()
+    parsed = parser.parse_args(arguments)
+    _set_up_logging(parsed.log_level)
+    try:
+        engine_config = read_flags(EngineConfig, parsed)
+        server_config = read_flags(
+            ServerConfig, parsed, api_key_hashes=_api_key_hashes(parsed.api_key_file)
+        )
+    except ValueError as error:
+        parser.error(str(error))
+    model = resolve_model(parsed.model, progress=TerminalProgress())
+    if not server_config.served_names:
+        server_config = replace(server_config, served_names=(model.name,))
+    console = Console(stderr=True, highlight=False)
+    run_server(model.path, engine_config, server_config, announce=console.print)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tightrope serve", description="Serve a model through the OpenAI-compatible API."
+    )
+    parser.add_argument(
+        "model",
+        nargs="?",
+        default=DEFAULT_MODEL,
+        metavar="MODEL",
+        help="built-in name, hub id (owner/name[@revision]), local folder or .gguf file "
+        f"(default: {DEFAULT_MODEL})",
+    )
+    parser.add_argument(
+        "--api-key-file",
+        type=Path,
+        metavar="FILE",
+        help="file with the accepted API keys, one a line; the variable "
+        f"{_API_KEY_VARIABLE} gives a single key (default: no key is needed)",
+    )
+    parser.add_argument(
+        "--log-level", choices=_LOG_LEVELS, default="info", help="default: %(default)s"
+    )
+    add_flags(parser, ServerConfig, "server", without={"api_key_hashes"})
+    add_flags(parser, EngineConfig, "engine")
+    return parser
+
+
+def _api_key_hashes(key_file: Path | None) -> tuple[bytes, ...]:
+    """Digests of the keys from the file and the environment.
+
+    Raises:
+        ValueError: the file, or the variable, is there but holds no key.
+    """
+    hashes: tuple[bytes, ...] = ()
+    if key_file is not None:
+        hashes += hash_api_keys(key_file.read_text(encoding="utf-8"))
+        if not hashes:
+            raise ValueError(f"--api-key-file: {key_file} holds no key")
+    if (key := os.environ.get(_API_KEY_VARIABLE)) is not None:
+        hashes += (hash_api_key(key),)
+    return hashes
+
+
+def _set_up_logging(level: str) -> None:
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    for room in _ROOMS:
+        logging.getLogger(room).setLevel(level.upper())
