@@ -95,6 +95,11 @@ class Vocabulary:
         """int32 words of a bitmask row."""
         return (self.padded_size + 31) // 32
 
+    @property
+    def num_symbols(self) -> int:
+        """Symbols of the automata: the bytes, then the control tokens."""
+        return NUM_BYTES + len(self.controls)
+
     def encode(self, data: bytes) -> list[int]:
         """Token ids whose bytes join to `data`: the tokenizer's own choice where `data` is text.
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,14 +12,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Trie:
+class Trie(NamedTuple):
     """A tree of symbol strings; node 0 is the root, the empty string.
 
     The tokens of a whole subtree stand together: those of node n and below are
     `token_ids[first_token[n] : first_token[subtree_end[n]]]`, those of n itself come first.
 
-    Args:
+    Attributes:
         symbol: uint16, (num_nodes,); the last symbol of each node, 0 for the root.
         depth: int32, (num_nodes,); the length of its string.
         subtree_end: int32, (num_nodes,); the first node after its subtree.
@@ -35,15 +33,9 @@ class Trie:
     token_ids: NDArray[np.int32]
 
     @property
-    def num_nodes(self) -> int:
-        """How many nodes there are, the root included."""
-        return len(self.symbol)
-
-    @property
     def memory_bytes(self) -> int:
         """Bytes of all arrays."""
-        arrays = (self.symbol, self.depth, self.subtree_end, self.first_token, self.token_ids)
-        return sum(array.nbytes for array in arrays)
+        return sum(array.nbytes for array in self)
 
 
 def build_trie(
@@ -102,3 +94,28 @@ def _preorder(
         subtree_end[path[open_level]] = used
     first_token[used] = len(begin)
     return symbol[:used], depth[:used], subtree_end[:used], first_token[: used + 1]
+
+
+@kernel
+def extends(trie: Trie, string: NDArray[np.uint16], is_live: NDArray[np.bool_]) -> bool:
+    """Whether some string of the trie is `string`, then a live symbol, then anything.
+
+    Args:
+        trie: where to look.
+        string: uint16.
+        is_live: bool, (num_symbols,); by symbol.
+    """
+    node = 0
+    for wanted in string:
+        child = node + 1
+        while child < trie.subtree_end[node] and trie.symbol[child] != wanted:
+            child = trie.subtree_end[child]
+        if child >= trie.subtree_end[node]:
+            return False
+        node = child
+    child = node + 1
+    while child < trie.subtree_end[node]:
+        if is_live[trie.symbol[child]]:
+            return True
+        child = trie.subtree_end[child]
+    return False

@@ -231,6 +231,10 @@ class AutomatonTables:
         """The outcome that the arrays call `outcome_id`."""
         return self._outcomes[outcome_id]
 
+    def lexer_start(self, state: int) -> int:
+        """The lexer state in which a structural state begins."""
+        return int(self._states.array[state, StateColumn.LEXER_START])
+
     def state_row(self, state: int) -> tuple[int, ...]:
         """The columns of a structural state, see `StateColumn`."""
         return tuple(int(x) for x in self._states.array[state])

@@ -1,0 +1,222 @@
+"""AutomatonGrammar: a compiled grammar; what is found out about it is shared by all texts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from grammars.errors import UnsatisfiableError
+from grammars.masks.configuration import ConfigurationTable
+from grammars.masks.forced import settled_tokens
+from grammars.masks.mask_cache import MaskCache
+from grammars.masks.matcher import Matcher
+from grammars.masks.rows import RowPool
+from grammars.masks.runner import Runner
+from grammars.masks.slices import SliceCache
+from grammars.masks.token_symbols import build_token_symbols
+from grammars.masks.walk import (
+    COUNTED,
+    IS_COMPLETE,
+    IS_FRESH,
+    LEXER,
+    NUM_DROPPED,
+    NUM_PUSHED,
+    PUSHED,
+    STATE,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grammars.masks.configuration import Configuration
+    from grammars.masks.mask_cache import TopKey
+    from grammars.masks.rows import MaskRow
+    from grammars.pushdown.actions import Expander
+    from grammars.pushdown.tables import AutomatonTables
+    from grammars.vocabulary import Vocabulary
+
+DEFAULT_CACHE_BYTES: Final = 64 * 2**20
+
+_CONFIGURATION_BYTES: Final = 1200
+_ENTRY_BYTES: Final = 250
+"""Rough sizes of what Python keeps: a configuration; a known step or an entry of the mask cache."""
+
+
+class AutomatonGrammar:
+    """The automaton of a grammar over the tokens of a vocabulary; implements `CompiledGrammar`.
+
+    Safe to use from several threads: what is known is read without a lock, everything else happens
+    under the lock of the tables.
+
+    Args:
+        tables: the automaton.
+        expander: makes what the tables lack.
+        root: the structural state in which texts begin.
+        vocabulary: the tokens.
+        max_cache_bytes: about how much known masks and steps may take; at that they are forgotten.
+        use_slices: False walks the whole vocabulary for each new mask: the plain form of the same.
+    """
+
+    def __init__(
+        self,
+        tables: AutomatonTables,
+        expander: Expander,
+        root: int,
+        vocabulary: Vocabulary,
+        *,
+        max_cache_bytes: int = DEFAULT_CACHE_BYTES,
+        use_slices: bool = True,
+    ) -> None:
+        self.vocabulary = vocabulary
+        self._tables = tables
+        self._root = root
+        self._tokens = vocabulary.derive(build_token_symbols)
+        self._slices = vocabulary.derive(SliceCache) if use_slices else None
+        self._runner = Runner(
+            tables,
+            expander,
+            self._tokens,
+            num_words=vocabulary.num_words,
+            num_symbols=vocabulary.num_symbols,
+        )
+        self._end_row = np.zeros(vocabulary.num_words, np.uint32)
+        for token_id in vocabulary.end_token_ids:
+            self._end_row[token_id >> 5] |= np.uint32(1 << (token_id & 31))
+        self._max_cache_bytes = max_cache_bytes
+        self._configurations = ConfigurationTable()
+        self._masks = MaskCache()
+        self._rows = RowPool()
+        self._num_steps = 0
+        self._start = self._make_start()
+
+    def matcher(self) -> Matcher:
+        """A new matcher at the start of the text."""
+        return Matcher(self, self._start)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of the tables and, about, of what is known."""
+        return self._tables.memory_bytes + self._cache_bytes
+
+    def advance(self, configuration: Configuration, token_id: int) -> Configuration | None:
+        """The configuration after a token that is no end token; None where it is not allowed.
+
+        Raises:
+            GrammarError: the automaton cannot grow within its limits.
+        """
+        if not 0 <= token_id < self.vocabulary.padded_size:
+            return None
+        if self._tokens.begin[token_id] == self._tokens.end[token_id]:
+            return None
+        with self._tables.lock:
+            self._make_room()
+            following = self._step(configuration, token_id)
+            if following is not None:
+                configuration.following[token_id] = following
+                self._num_steps += 1
+            return following
+
+    def mask(self, configuration: Configuration) -> MaskRow:
+        """The tokens allowed in a configuration.
+
+        Raises:
+            GrammarError: the automaton cannot grow within its limits.
+            UnsatisfiableError: the text can go on with bytes only that no token spells.
+        """
+        with self._tables.lock:
+            if configuration.mask is None:
+                self._make_room()
+                configuration.mask = self._find_mask(configuration)
+            return configuration.mask
+
+    def forced_tokens(self, configuration: Configuration) -> list[int]:
+        """The tokens that must come next whatever is sampled, see `settled_tokens`."""
+        with self._tables.lock:
+            symbols, is_live = self._runner.force(configuration)
+            if len(symbols) == 0:
+                return []
+            return settled_tokens(symbols.tolist(), is_live, self.vocabulary, self._tokens.trie)
+
+    def _make_start(self) -> Configuration:
+        with self._tables.lock:
+            lexer = self._tables.lexer_start(self._root)
+            fresh = self._configurations.configuration(
+                self._root, lexer, 0, None, is_fresh=True, is_complete=False
+            )
+            fresh.is_complete = bool(self._runner.step(fresh, None)[IS_COMPLETE])
+            return fresh
+
+    def _step(self, configuration: Configuration, token_id: int) -> Configuration | None:
+        result: Sequence[int] = self._runner.step(configuration, token_id).tolist()
+        if result[STATE] == 0:
+            return None
+        below = configuration.below
+        for _ in range(result[NUM_DROPPED]):
+            assert below is not None
+            below = below.below
+        for state in result[PUSHED : PUSHED + result[NUM_PUSHED]]:
+            below = self._configurations.frame(state, below)
+        return self._configurations.configuration(
+            result[STATE],
+            result[LEXER],
+            result[COUNTED],
+            below,
+            is_fresh=bool(result[IS_FRESH]),
+            is_complete=bool(result[IS_COMPLETE]),
+        )
+
+    def _find_mask(self, configuration: Configuration) -> MaskRow:
+        key = self._mask_key(configuration)
+        row = self._masks.find(key, configuration.below)
+        if row is None:
+            row, num_frames_seen = self._make_mask(configuration)
+            self._masks.store(key, configuration.below, num_frames_seen, row)
+        return row
+
+    def _make_mask(self, configuration: Configuration) -> tuple[MaskRow, int]:
+        lexer_slice = None
+        if self._slices is not None and configuration.lexer:
+            lexer_slice = self._slices.find(*self._tables.locate(configuration.lexer))
+        words, num_frames_seen = self._runner.fill(configuration, lexer_slice)
+        has_text = bool(words.any())
+        if configuration.is_complete:
+            words |= self._end_row
+        elif not has_text:
+            raise UnsatisfiableError("the text can go on with bytes only that no token spells")
+        return self._rows.intern(words, has_text=has_text), num_frames_seen
+
+    def _mask_key(self, configuration: Configuration) -> TopKey:
+        return (
+            configuration.state,
+            configuration.lexer,
+            self._clip(configuration.counted, configuration.state),
+            configuration.is_complete,
+        )
+
+    def _clip(self, counted: int, state: int) -> int:
+        """The least count that no single token can tell from this one."""
+        fewest, most = self._runner.count_bounds(state)
+        reach = counted + self._tokens.longest
+        if most is not None and reach > most:
+            return counted
+        if counted >= fewest:
+            return fewest
+        return counted if reach >= fewest else 0
+
+    @property
+    def _cache_bytes(self) -> int:
+        return (
+            self._rows.num_bytes
+            + _CONFIGURATION_BYTES * len(self._configurations)
+            + _ENTRY_BYTES * (self._num_steps + len(self._masks))
+        )
+
+    def _make_room(self) -> None:
+        """Forget what is known when it takes too much; texts under way keep their configuration."""
+        if self._cache_bytes <= self._max_cache_bytes:
+            return
+        self._configurations.clear()
+        self._masks.clear()
+        self._rows.clear()
+        self._num_steps = 0

@@ -1,0 +1,118 @@
+"""Configuration: where one text is in the automaton, shared by all texts that are there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from grammars.masks.rows import MaskRow
+
+_WINDOW_SIZE: Final = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """A structural state below the top, and the frame below it (None at the bottom)."""
+
+    state: int
+    below: Frame | None
+
+    def window(self, size: int) -> NDArray[np.int32]:
+        """The states of this frame and those below, the nearest first, at most `size`."""
+        states: list[int] = []
+        frame: Frame | None = self
+        while frame is not None and len(states) < size:
+            states.append(frame.state)
+            frame = frame.below
+        return np.array(states, np.int32)
+
+
+@dataclass(slots=True, eq=False)
+class Configuration:
+    """A stack, a lexer state and a character count; with what has been found out about them.
+
+    Args:
+        state: the structural state on top.
+        lexer: the global lexer state.
+        counted: characters counted so far.
+        is_fresh: whether the lexer has read nothing yet.
+        is_complete: whether the text may end here.
+        below: the frames below the top.
+        window: the states of the nearest frames, see `Frame.window`.
+        mask: the tokens allowed next, once they were asked for.
+        following: token id -> configuration after it, for tokens that were accepted here before.
+    """
+
+    state: int
+    lexer: int
+    counted: int
+    is_fresh: bool
+    is_complete: bool
+    below: Frame | None
+    window: NDArray[np.int32]
+    mask: MaskRow | None = None
+    following: dict[int, Configuration] = field(default_factory=dict)
+
+
+class ConfigurationTable:
+    """Makes each configuration once; bounded, since it can be forgotten at any time.
+
+    Texts that are in a forgotten configuration keep it; only the sharing is lost.
+    """
+
+    def __init__(self) -> None:
+        self._frames: dict[tuple[int, Frame | None], Frame] = {}
+        self._configurations: dict[tuple[int, int, int, bool, Frame | None], Configuration] = {}
+        self._windows: dict[Frame | None, NDArray[np.int32]] = {}
+
+    def __len__(self) -> int:
+        return len(self._configurations)
+
+    def frame(self, state: int, below: Frame | None) -> Frame:
+        """The frame of `state` on `below`."""
+        key = (state, below)
+        found = self._frames.get(key)
+        if found is None:
+            found = self._frames[key] = Frame(state, below)
+        return found
+
+    def configuration(
+        self,
+        state: int,
+        lexer: int,
+        counted: int,
+        below: Frame | None,
+        *,
+        is_fresh: bool,
+        is_complete: bool,
+    ) -> Configuration:
+        """The configuration of these parts."""
+        key = (state, lexer, counted, is_fresh, below)
+        found = self._configurations.get(key)
+        if found is None:
+            found = Configuration(
+                state, lexer, counted, is_fresh, is_complete, below, self._window(below)
+            )
+            self._configurations[key] = found
+        return found
+
+    def clear(self) -> None:
+        """Forget everything, also what the configurations know of each other."""
+        for configuration in self._configurations.values():
+            configuration.following.clear()
+            configuration.mask = None
+        self._frames.clear()
+        self._configurations.clear()
+        self._windows.clear()
+
+    def _window(self, below: Frame | None) -> NDArray[np.int32]:
+        found = self._windows.get(below)
+        if found is None:
+            found = np.zeros(0, np.int32) if below is None else below.window(_WINDOW_SIZE)
+            self._windows[below] = found
+        return found

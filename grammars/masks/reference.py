@@ -1,0 +1,156 @@
+"""The automaton's semantics in plain Python, token by token: what every kernel must agree with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grammars.automata.dfa import DEAD, NO_LABEL, NUM_BYTES
+from grammars.pushdown.actions import Dead, Goto, Pop, Push
+from grammars.pushdown.layout import LexerColumn, StateColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from grammars.pushdown.actions import Action, Expander
+    from grammars.pushdown.tables import AutomatonTables
+    from grammars.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class PlainConfiguration:
+    """Where the automaton is.
+
+    Args:
+        state: the structural state on top.
+        lexer: the global lexer state.
+        counted: characters counted so far.
+        is_fresh: whether the lexer has read nothing yet.
+        below: the structural states below the top, the nearest first.
+    """
+
+    state: int
+    lexer: int
+    counted: int
+    is_fresh: bool
+    below: tuple[int, ...]
+
+
+class ReferenceWalk:
+    """Reads symbols and tokens as ARCHITECTURE.md, "The automaton", says; expands as it goes."""
+
+    def __init__(self, tables: AutomatonTables, expander: Expander, vocabulary: Vocabulary) -> None:
+        self._tables = tables
+        self._expander = expander
+        self._vocabulary = vocabulary
+        self._symbol_of_control = {
+            control.token_id: NUM_BYTES + index for index, control in enumerate(vocabulary.controls)
+        }
+
+    def start(self, root: int) -> PlainConfiguration:
+        """The configuration at the beginning of the text."""
+        return self._fresh(root, ())
+
+    def token_symbols(self, token_id: int) -> tuple[int, ...] | None:
+        """The symbols of a token; None for end tokens and ids without a token."""
+        if token_id in self._vocabulary.end_token_ids:
+            return None
+        if token_id in self._symbol_of_control:
+            return (self._symbol_of_control[token_id],)
+        data = self._vocabulary.token_bytes.get(token_id)
+        return None if data is None else tuple(data)
+
+    def allowed_token_ids(self, configuration: PlainConfiguration) -> list[int]:
+        """Every token that may come next, ascending: a scan of the whole vocabulary."""
+        allowed = []
+        for token_id in range(self._vocabulary.padded_size):
+            symbols = self.token_symbols(token_id)
+            if symbols is not None and self.read(configuration, symbols) is not None:
+                allowed.append(token_id)
+        if self.is_complete(configuration):
+            allowed += self._vocabulary.end_token_ids
+        return sorted(allowed)
+
+    def read(
+        self, configuration: PlainConfiguration, symbols: Iterable[int]
+    ) -> PlainConfiguration | None:
+        """The configuration after some symbols, None where one of them is refused."""
+        current: PlainConfiguration | None = configuration
+        for symbol in symbols:
+            if current is None:
+                return None
+            current = self._read_symbol(current, symbol)
+        return current
+
+    def is_complete(self, configuration: PlainConfiguration) -> bool:
+        """Whether firing labels on no input reaches a final state."""
+        current: PlainConfiguration | None = configuration
+        while current is not None and not current.is_fresh:
+            current = self._fire(current, self._label(current.lexer))
+        return current is not None and bool(self._column(current.state, StateColumn.IS_FINAL))
+
+    def _read_symbol(
+        self, configuration: PlainConfiguration, symbol: int
+    ) -> PlainConfiguration | None:
+        following = self._next_lexer(configuration.lexer, symbol)
+        if following == DEAD:
+            fired = self._fire(configuration, self._label(configuration.lexer))
+            return None if fired is None else self._read_symbol(fired, symbol)
+        is_closed = bool(self._tables.lexer_row(following)[LexerColumn.IS_CLOSED])
+        counted = configuration.counted
+        if self._tables.lexer_row(configuration.lexer)[LexerColumn.IS_BOUNDARY]:
+            if is_closed and counted < self._column(configuration.state, StateColumn.COUNT_MIN):
+                return None
+            if not is_closed:
+                counted += 1
+            if counted > self._column(configuration.state, StateColumn.COUNT_MAX):
+                return None
+        read = PlainConfiguration(
+            configuration.state, following, counted, False, configuration.below
+        )
+        return self._fire(read, self._label(following)) if is_closed else read
+
+    def _fire(self, configuration: PlainConfiguration, label: int) -> PlainConfiguration | None:
+        if not 0 < label <= self._column(configuration.state, StateColumn.NUM_LABELS):
+            return None
+        below = configuration.below
+        match self._action(configuration.state, label):
+            case Goto(target):
+                return self._fresh(target, below)
+            case Push(resume, inner):
+                return self._fresh(inner, (resume, *below))
+            case Pop(outcome):
+                return self._fresh(self._resume(below[0], outcome), below[1:])
+            case Dead():
+                return None
+
+    def _fresh(self, state: int, below: tuple[int, ...]) -> PlainConfiguration:
+        lexer = self._column(state, StateColumn.LEXER_START)
+        return PlainConfiguration(state, lexer, 0, True, below)
+
+    def _next_lexer(self, lexer: int, symbol: int) -> int:
+        if lexer == DEAD:
+            return DEAD
+        dfa, local = self._tables.locate(lexer)
+        following = dfa.step(local, symbol)
+        return following + lexer - local if following != DEAD else DEAD
+
+    def _label(self, lexer: int) -> int:
+        return self._tables.lexer_row(lexer)[LexerColumn.LABEL] if lexer != DEAD else NO_LABEL
+
+    def _column(self, state: int, column: StateColumn) -> int:
+        return self._tables.state_row(state)[column]
+
+    def _action(self, state: int, label: int) -> Action:
+        if self._tables.action(state, label) is None:
+            self._expander.expand_action(state, label)
+        action = self._tables.action(state, label)
+        assert action is not None
+        return action
+
+    def _resume(self, state: int, outcome: int) -> int:
+        if self._tables.resume(state, outcome) is None:
+            self._expander.expand_resume(state, outcome)
+        target = self._tables.resume(state, outcome)
+        assert target is not None
+        return target

@@ -1,0 +1,58 @@
+"""RowPool: distinct bitmask rows, each stored once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from grammars.protocol import Bitmask
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MaskRow:
+    """The tokens allowed in some configurations.
+
+    Args:
+        row_id: stands for these words for ever, within one grammar; never used again for others.
+        words: read-only, see `Bitmask`.
+        has_text: whether a token other than an end token is allowed.
+    """
+
+    row_id: int
+    words: Bitmask
+    has_text: bool
+
+
+class RowPool:
+    """Rows by content; forgotten rows stay valid for those who hold them."""
+
+    def __init__(self) -> None:
+        self._rows: dict[bytes, MaskRow] = {}
+        self._num_made = 0
+        self._num_bytes = 0
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of all rows that are known."""
+        return self._num_bytes
+
+    def intern(self, words: NDArray[np.uint32], *, has_text: bool) -> MaskRow:
+        """The row of these words, which are copied."""
+        content = words.tobytes()
+        row = self._rows.get(content)
+        if row is None:
+            row = MaskRow(self._num_made, np.frombuffer(content, np.int32), has_text)
+            self._rows[content] = row
+            self._num_made += 1
+            self._num_bytes += len(content)
+        return row
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        self._rows.clear()
+        self._num_bytes = 0

@@ -1,0 +1,218 @@
+"""Runner: calls the kernels for one grammar, expanding what they miss until nothing is missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import numpy as np
+
+from grammars.masks import walk as kernels
+from grammars.masks.walk import Notes
+from grammars.pushdown.layout import UNBOUNDED, StateColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from grammars.masks.configuration import Configuration
+    from grammars.masks.slices import Slice
+    from grammars.masks.token_symbols import TokenSymbols
+    from grammars.pushdown.actions import Expander
+    from grammars.pushdown.layout import TableArrays
+    from grammars.pushdown.tables import AutomatonTables
+
+Found = TypeVar("Found")
+
+MAX_MISSING: Final = 256
+"""Missing entries that are taken from one kernel call; those past it are found by the next."""
+
+MAX_FORCED_SYMBOLS: Final = 256
+"""How far forced text is followed at once."""
+
+_NO_COUNTS: Final = np.zeros(0, np.uint16)
+
+
+class Runner:
+    """All of its methods need `AutomatonTables.lock`, and may raise what the expander raises.
+
+    Args:
+        tables: of the grammar.
+        expander: writes what they lack.
+        tokens: of the vocabulary.
+        num_words: words of a bitmask row.
+        num_symbols: bytes and control tokens.
+    """
+
+    def __init__(
+        self,
+        tables: AutomatonTables,
+        expander: Expander,
+        tokens: TokenSymbols,
+        *,
+        num_words: int,
+        num_symbols: int,
+    ) -> None:
+        self._tables = tables
+        self._expander = expander
+        self._tokens = tokens
+        self._row = np.zeros(num_words, np.uint32)
+        self._is_live = np.zeros(num_symbols, np.bool_)
+        self._found = np.zeros(MAX_FORCED_SYMBOLS, np.uint16)
+        self._result = np.zeros(kernels.PUSHED + 2 * tokens.longest, np.int32)
+        self._notes = Notes(np.zeros((MAX_MISSING, 3), np.int32), np.zeros(3, np.int64))
+
+    def step(self, configuration: Configuration, token_id: int | None) -> NDArray[np.int32]:
+        """Read a token (None: nothing); the result, see `walk.step`, is reused by the next call."""
+        begin, end = 0, 0
+        if token_id is not None:
+            begin, end = int(self._tokens.begin[token_id]), int(self._tokens.end[token_id])
+        string = self._tokens.symbols[begin:end]
+        start = configuration
+
+        def call(window: NDArray[np.int32], tables: TableArrays) -> NDArray[np.int32]:
+            kernels.step(
+                string,
+                start.state,
+                start.lexer,
+                start.counted,
+                start.is_fresh,
+                window,
+                tables,
+                self._result,
+                self._notes,
+            )
+            return self._result
+
+        return self._run(configuration, call)
+
+    def fill(
+        self, configuration: Configuration, lexer_slice: Slice | None
+    ) -> tuple[NDArray[np.uint32], int]:
+        """The row of the tokens that can be read, reused by the next call.
+
+        Args:
+            configuration: where.
+            lexer_slice: of its lexer state, if there is one.
+
+        Returns:
+            The row, without end tokens; how many frames below the top it depends on.
+        """
+
+        def call(window: NDArray[np.int32], tables: TableArrays) -> int:
+            if lexer_slice is None:
+                self._fill_by_walk(configuration, window, tables)
+            else:
+                self._fill_by_slice(configuration, lexer_slice, window, tables)
+            return int(self._notes.met[kernels.NUM_FRAMES_SEEN])
+
+        num_frames_seen = self._run(configuration, call)
+        return self._row, num_frames_seen
+
+    def force(self, configuration: Configuration) -> tuple[NDArray[np.uint16], NDArray[np.bool_]]:
+        """The symbols that must follow, and which ones may come after them; see `walk.force`."""
+        start = configuration
+
+        def call(window: NDArray[np.int32], tables: TableArrays) -> int:
+            return kernels.force(
+                start.state,
+                start.lexer,
+                start.counted,
+                start.is_fresh,
+                window,
+                tables,
+                self._found,
+                self._is_live,
+                self._notes,
+            )
+
+        num_found = self._run(configuration, call)
+        return self._found[:num_found], self._is_live
+
+    def count_bounds(self, state: int) -> tuple[int, int | None]:
+        """The fewest and the most characters of a counted string that this state reads."""
+        row = self._tables.state_row(state)
+        most = row[StateColumn.COUNT_MAX]
+        return row[StateColumn.COUNT_MIN], None if most == UNBOUNDED else most
+
+    def _fill_by_walk(
+        self, start: Configuration, window: NDArray[np.int32], tables: TableArrays
+    ) -> None:
+        self._row.fill(0)
+        kernels.walk(
+            self._tokens.trie,
+            self._tokens.longest,
+            _NO_COUNTS,
+            0,
+            0,
+            kernels.NO_LABEL_FIRST,
+            start.state,
+            start.lexer,
+            start.counted,
+            window,
+            tables,
+            self._row,
+            self._notes,
+        )
+
+    def _fill_by_slice(
+        self,
+        start: Configuration,
+        lexer_slice: Slice,
+        window: NDArray[np.int32],
+        tables: TableArrays,
+    ) -> None:
+        fewest, most = self.count_bounds(start.state)
+        num_needed = max(0, fewest - start.counted)
+        num_left = UNBOUNDED if most is None else most - start.counted
+        self._row[:] = lexer_slice.inner_row(num_left)
+        is_counted = fewest > 0 or most is not None
+        for leaving in lexer_slice.exits:
+            kernels.walk(
+                leaving.rests,
+                leaving.depth,
+                leaving.num_counted if is_counted else _NO_COUNTS,
+                num_needed if leaving.is_checked else 0,
+                num_left,
+                leaving.label,
+                start.state,
+                start.lexer,
+                start.counted,
+                window,
+                tables,
+                self._row,
+                self._notes,
+            )
+
+    def _run(
+        self,
+        configuration: Configuration,
+        call: Callable[[NDArray[np.int32], TableArrays], Found],
+    ) -> Found:
+        """Call a kernel until it has met nothing that it does not know."""
+        window = configuration.window
+        while True:
+            self._notes.met.fill(0)
+            found = call(window, self._tables.arrays())
+            num_missing = int(self._notes.met[kernels.NUM_MISSING])
+            if num_missing:
+                self._expand(self._notes.missing[:num_missing].tolist())
+            elif self._notes.met[kernels.IS_BELOW_WINDOW]:
+                assert configuration.below is not None, "a pop from the bottom of the stack"
+                wider = configuration.below.window(2 * len(window))
+                assert len(wider) > len(window), "a pop from the bottom of the stack"
+                window = wider
+            else:
+                return found
+
+    def _expand(self, missing: list[list[int]]) -> None:
+        for kind, state, entry in {tuple(row): None for row in missing}:
+            if kind == kernels.MISSING_ACTION:
+                if self._tables.action(state, entry) is None:
+                    self._expander.expand_action(state, entry)
+                assert self._tables.action(state, entry) is not None, "the expander wrote nothing"
+                continue
+            outcome = self._tables.outcome(entry)
+            if self._tables.resume(state, outcome) is None:
+                self._expander.expand_resume(state, outcome)
+            assert self._tables.resume(state, outcome) is not None, "the expander wrote nothing"

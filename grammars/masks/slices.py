@@ -1,0 +1,262 @@
+"""Slices: what a lexer state alone says of the whole vocabulary, shared by all that read with it.
+
+From an open JSON string, most tokens stay inside the string whatever the structure around it is. A
+slice has those as one row, and the few that leave the lexer grouped by what is left of them then: a
+structural state has only to fire the label and to walk the small trie of these rests.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from grammars.automata.dfa import DEAD, NO_LABEL, NUM_BYTES
+from grammars.masks.kernel import kernel
+from grammars.masks.token_symbols import build_token_symbols
+from grammars.masks.trie import build_trie
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from grammars.automata.dfa import Dfa
+    from grammars.masks.token_symbols import TokenSymbols
+    from grammars.masks.trie import Trie
+    from grammars.vocabulary import Vocabulary
+
+MIN_LIVE_BYTES: Final = 24
+"""A lexer state that fewer bytes can follow is walked as fast as a slice could be looked up."""
+
+MAX_LEAVING_TOKENS: Final = 1 << 15
+"""A state that more tokens leave gains nothing from a slice; a walk drops most of them at once."""
+
+MAX_SLICE_BYTES: Final = 64 * 2**20
+"""What all slices of a vocabulary may take; at that they are all forgotten."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Exit:
+    """Tokens in whose middle or at whose end one label fires.
+
+    Args:
+        label: of the lexer.
+        is_checked: whether the label ends a counted string, which too few characters refuse.
+        rests: a trie of what is left to read of each token after the label.
+        depth: its largest depth.
+        num_counted: uint16, (num_tokens,); the characters that each token adds before the label.
+    """
+
+    label: int
+    is_checked: bool
+    rests: Trie
+    depth: int
+    num_counted: NDArray[np.uint16]
+
+
+class Slice:
+    """All tokens that a lexer state can read or begin to read.
+
+    Args:
+        exits: the tokens that fire a label.
+        inner_ids: int32; the tokens that fire none, by the number of characters they count.
+        inner_end: int64, (largest number + 1,); the first `inner_end[k]` of them count at most k.
+        num_words: words of a bitmask row.
+    """
+
+    def __init__(
+        self,
+        exits: tuple[Exit, ...],
+        inner_ids: NDArray[np.int32],
+        inner_end: NDArray[np.int64],
+        num_words: int,
+    ) -> None:
+        self.exits = exits
+        self._inner_ids = inner_ids
+        self._inner_end = inner_end
+        self._rows: dict[int, NDArray[np.uint32]] = {}
+        self._num_words = num_words
+
+    def inner_row(self, most: int) -> NDArray[np.uint32]:
+        """The row, read-only, of the inner tokens that count at most `most` characters."""
+        most = min(most, len(self._inner_end) - 1)
+        row = self._rows.get(most)
+        if row is None:
+            row = np.zeros(self._num_words, np.uint32)
+            _set_bits(row, self._inner_ids[: self._inner_end[most]])
+            self._rows[most] = row
+        return row
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of the arrays, with every row that may be asked for."""
+        rests = sum(leaving.rests.memory_bytes for leaving in self.exits)
+        return self._inner_ids.nbytes + 4 * self._num_words * len(self._inner_end) + rests
+
+
+class _Verdict(Enum):
+    """What is known of a lexer state without a slice."""
+
+    MET_ONCE = 1
+    BETTER_WALKED = 2
+
+
+class SliceCache:
+    """The slices of a vocabulary (see `Vocabulary.derive`); one lives as long as its Dfa.
+
+    Making a slice costs as much as a walk. So the first one who asks is told to walk, and only a
+    lexer state that is met again gets a slice.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._tokens = vocabulary.derive(build_token_symbols)
+        self._num_words = vocabulary.num_words
+        self._entries: WeakKeyDictionary[Dfa, dict[int, Slice | _Verdict]] = WeakKeyDictionary()
+        self._num_bytes = 0
+        self._lock = threading.Lock()
+
+    def find(self, dfa: Dfa, state: int) -> Slice | None:
+        """The slice of a lexer state (its number in `dfa`); None where a walk is the better way."""
+        with self._lock:
+            entries = self._entries.setdefault(dfa, {})
+            match entries.get(state):
+                case Slice() as found:
+                    return found
+                case _Verdict.BETTER_WALKED:
+                    return None
+                case _Verdict.MET_ONCE:
+                    return self._add(dfa, state)
+                case None:
+                    is_wide = _num_live_bytes(dfa, state) >= MIN_LIVE_BYTES
+                    entries[state] = _Verdict.MET_ONCE if is_wide else _Verdict.BETTER_WALKED
+                    return None
+
+    def prepare(self, dfa: Dfa) -> None:
+        """Make the slices of all states of a Dfa now, so that no text has to wait for them."""
+        with self._lock:
+            for state in range(1, dfa.num_states):
+                if _num_live_bytes(dfa, state) >= MIN_LIVE_BYTES:
+                    self._add(dfa, state)
+
+    def _add(self, dfa: Dfa, state: int) -> Slice | None:
+        if self._num_bytes > MAX_SLICE_BYTES:
+            self._entries.clear()
+            self._num_bytes = 0
+        made = build_slice(self._tokens, dfa, state, self._num_words)
+        entries = self._entries.setdefault(dfa, {})
+        entries[state] = _Verdict.BETTER_WALKED if made is None else made
+        self._num_bytes += 0 if made is None else made.memory_bytes
+        return made
+
+
+def build_slice(tokens: TokenSymbols, dfa: Dfa, state: int, num_words: int) -> Slice | None:
+    """The slice of a lexer state; None where more than MAX_LEAVING_TOKENS tokens leave it."""
+    is_closed = (dfa.label != NO_LABEL) & ~np.any(dfa.next_state != DEAD, axis=1)
+    inner, leaving = _sort_tokens(
+        tokens.trie,
+        tokens.longest,
+        dfa.symbol_class,
+        dfa.next_state,
+        dfa.label,
+        is_closed,
+        dfa.char_boundary,
+        state,
+        MAX_LEAVING_TOKENS,
+    )
+    if len(leaving) == MAX_LEAVING_TOKENS:
+        return None
+    inner = inner[np.argsort(inner[:, 1], kind="stable")]
+    inner_end = np.cumsum(np.bincount(inner[:, 1], minlength=1))
+    kinds = np.unique(leaving[:, 2:4], axis=0)
+    exits = (
+        _build_exit(tokens, leaving[np.all(leaving[:, 2:4] == kind, axis=1)]) for kind in kinds
+    )
+    return Slice(tuple(exits), np.ascontiguousarray(inner[:, 0]), inner_end, num_words)
+
+
+def _build_exit(tokens: TokenSymbols, leaving: NDArray[np.int32]) -> Exit:
+    """The exit of leaving tokens (columns as in `_sort_tokens`) of one label."""
+    begin = tokens.begin[leaving[:, 0]] + leaving[:, 4]
+    end = tokens.end[leaving[:, 0]]
+    text = tokens.symbols.astype(">u2").tobytes()  # compares as the symbols do
+    rests = [text[2 * b : 2 * e] for b, e in zip(begin.tolist(), end.tolist(), strict=True)]
+    order = np.array(sorted(range(len(rests)), key=rests.__getitem__))
+    return Exit(
+        label=int(leaving[0, 2]),
+        is_checked=bool(leaving[0, 3]),
+        rests=build_trie(tokens.symbols, begin[order], end[order], leaving[order, 0].copy()),
+        depth=int((end - begin).max()),
+        num_counted=leaving[order, 1].astype(np.uint16),
+    )
+
+
+def _num_live_bytes(dfa: Dfa, state: int) -> int:
+    return int(np.count_nonzero(dfa.next_state[state][dfa.symbol_class[:NUM_BYTES]]))
+
+
+@kernel
+def _set_bits(row: NDArray[np.uint32], token_ids: NDArray[np.int32]) -> None:
+    for token_id in token_ids:
+        row[token_id >> 5] |= np.uint32(1) << np.uint32(token_id & 31)
+
+
+@kernel
+def _sort_tokens(
+    trie: Trie,
+    longest: int,
+    symbol_class: NDArray[np.uint16],
+    next_state: NDArray[np.int32],
+    label: NDArray[np.int32],
+    is_closed: NDArray[np.bool_],
+    is_boundary: NDArray[np.bool_],
+    start: int,
+    max_leaving: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Read every token with a Dfa until a label fires.
+
+    Returns:
+        The tokens that fire none: int32, (n, 2), token id and characters counted.
+        Those that fire one: int32, (m, 5), token id, characters counted before, label, whether it
+        ends a counted string, symbols read before; `max_leaving` rows if there are so many or more.
+    """
+    inner = np.empty((len(trie.token_ids), 2), np.int32)
+    leaving = np.empty((max_leaving, 5), np.int32)
+    num_inner = 0
+    num_leaving = 0
+    lexer_at = np.empty(longest + 1, np.int32)
+    counted_at = np.zeros(longest + 1, np.int32)
+    lexer_at[0] = start
+    node = 1
+    while node < len(trie.symbol):
+        level = trie.depth[node]
+        lexer = lexer_at[level - 1]
+        counted = counted_at[level - 1]
+        symbol = trie.symbol[node]
+        following = 0
+        if symbol < len(symbol_class):
+            following = next_state[lexer, symbol_class[symbol]]
+        if following != 0 and not is_closed[following]:
+            lexer_at[level] = following
+            counted_at[level] = counted + is_boundary[lexer]
+            for i in range(trie.first_token[node], trie.first_token[node + 1]):
+                inner[num_inner, 0] = trie.token_ids[i]
+                inner[num_inner, 1] = counted_at[level]
+                num_inner += 1
+            node += 1
+            continue
+        fired = label[following] if following != 0 else label[lexer]
+        if fired != 0:
+            for i in range(trie.first_token[node], trie.first_token[trie.subtree_end[node]]):
+                if num_leaving == max_leaving:
+                    return inner[:num_inner], leaving
+                leaving[num_leaving, 0] = trie.token_ids[i]
+                leaving[num_leaving, 1] = counted
+                leaving[num_leaving, 2] = fired
+                leaving[num_leaving, 3] = following != 0 and is_boundary[lexer]
+                leaving[num_leaving, 4] = level if following != 0 else level - 1
+                num_leaving += 1
+        node = trie.subtree_end[node]
+    return inner[:num_inner], leaving[:num_leaving]

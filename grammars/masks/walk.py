@@ -1,0 +1,426 @@
+"""The walk: which tokens of a trie can be read from a point of the text, what reading one does.
+
+Numba kernels over `TableArrays`; `advance` is the one place where the automaton moves, `reference`
+says the same in plain Python. What a kernel does not know it notes and treats as dead: entries not
+expanded yet, frames below the window. The caller supplies them and calls again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+from grammars.masks.kernel import kernel
+from grammars.pushdown.layout import (
+    UNBOUNDED,
+    ActionKind,
+    LexerColumn,
+    StateColumn,
+    TableArrays,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from grammars.masks.trie import Trie
+
+Ints: TypeAlias = "NDArray[np.int32]"
+Symbols: TypeAlias = "NDArray[np.uint16]"
+
+# The layout as plain numbers, which numba freezes into the code.
+_TRANSITIONS: Final = int(LexerColumn.TRANSITIONS)
+_CLASSES: Final = int(LexerColumn.CLASSES)
+_NUM_SYMBOLS: Final = int(LexerColumn.NUM_SYMBOLS)
+_LABEL: Final = int(LexerColumn.LABEL)
+_IS_CLOSED: Final = int(LexerColumn.IS_CLOSED)
+_IS_BOUNDARY: Final = int(LexerColumn.IS_BOUNDARY)
+_LEXER_START: Final = int(StateColumn.LEXER_START)
+_ACTIONS: Final = int(StateColumn.ACTIONS)
+_NUM_LABELS: Final = int(StateColumn.NUM_LABELS)
+_IS_FINAL: Final = int(StateColumn.IS_FINAL)
+_COUNT_MIN: Final = int(StateColumn.COUNT_MIN)
+_COUNT_MAX: Final = int(StateColumn.COUNT_MAX)
+_FULL_OUTCOME: Final = int(StateColumn.FULL_OUTCOME)
+_RESUMES: Final = int(StateColumn.RESUMES)
+_UNEXPANDED: Final = int(ActionKind.UNEXPANDED)
+_GOTO: Final = int(ActionKind.GOTO)
+_PUSH: Final = int(ActionKind.PUSH)
+_POP: Final = int(ActionKind.POP)
+
+NO_FRAME: Final = -1
+NO_LABEL_FIRST: Final = 0
+
+
+class Notes(NamedTuple):
+    """What a kernel met and could not decide; made with zeros by the caller.
+
+    Attributes:
+        missing: int32, (capacity, 3): MISSING_ACTION, state, label; or MISSING_RESUME, state,
+            outcome id.
+        met: int64, (3,): how many entries are missing (also those that found no room); how many
+            frames of the window were looked at; 1 if a frame below the window was asked for.
+    """
+
+    missing: Ints
+    met: NDArray[np.int64]
+
+
+MISSING_ACTION: Final = 0
+MISSING_RESUME: Final = 1
+NUM_MISSING: Final = 0
+NUM_FRAMES_SEEN: Final = 1
+IS_BELOW_WINDOW: Final = 2
+
+
+class Machine(NamedTuple):
+    """The automaton with the stacks of one kernel call.
+
+    Stacks are lists linked through `arena`, int32, (n, 2): a structural state, the frame below it.
+    Frames 0..num_window-1 are those below the starting point's top, the nearest first.
+    """
+
+    tables: TableArrays
+    arena: Ints
+    num_window: int
+    notes: Notes
+
+
+class Point(NamedTuple):
+    """A configuration inside a kernel.
+
+    Going back to an earlier point takes nothing but its numbers: pushes only write past `used`.
+
+    Attributes:
+        state: the structural state on top; 0 is no point at all (what was read is refused).
+        lexer: the lexer state.
+        counted: characters counted so far.
+        frame: the nearest frame below the top, or NO_FRAME.
+        used: frames of the arena that are taken.
+        is_fresh: whether the lexer has read nothing yet.
+    """
+
+    state: int
+    lexer: int
+    counted: int
+    frame: int
+    used: int
+    is_fresh: bool
+
+
+@kernel
+def _refused() -> Point:
+    return Point(0, 0, 0, 0, 0, False)
+
+
+@kernel
+def _note_missing(kind: int, state: int, entry: int, notes: Notes) -> None:
+    index = notes.met[NUM_MISSING]
+    if index < len(notes.missing):
+        notes.missing[index, 0] = kind
+        notes.missing[index, 1] = state
+        notes.missing[index, 2] = entry
+    notes.met[NUM_MISSING] = index + 1
+
+
+@kernel
+def _resume(state: int, outcome: int, machine: Machine) -> int:
+    """What `state` becomes under an outcome id; 0 where that is not known yet."""
+    states, resumes = machine.tables.states, machine.tables.resumes
+    if states[state, _FULL_OUTCOME] == outcome:
+        return state
+    row = states[state, _RESUMES]
+    while row != 0:
+        if resumes[row, 0] == outcome:
+            return int(resumes[row, 1])
+        row = resumes[row, 2]
+    _note_missing(MISSING_RESUME, state, outcome, machine.notes)
+    return 0
+
+
+@kernel
+def _fire(label: int, point: Point, machine: Machine) -> Point:
+    """The action of a label: the fresh point after it."""
+    states, actions, arena = machine.tables.states, machine.tables.actions, machine.arena
+    if label > states[point.state, _NUM_LABELS]:
+        return _refused()
+    row = states[point.state, _ACTIONS] + label - 1
+    kind = actions[row, 0]
+    target = int(actions[row, 1])
+    frame, used = point.frame, point.used
+    if kind == _PUSH:
+        arena[used, 0] = target
+        arena[used, 1] = frame
+        frame = used
+        used += 1
+        target = int(actions[row, 2])
+    elif kind == _POP:
+        if frame == NO_FRAME:
+            machine.notes.met[IS_BELOW_WINDOW] = 1
+            return _refused()
+        if frame < machine.num_window:
+            seen = machine.notes.met[NUM_FRAMES_SEEN]
+            machine.notes.met[NUM_FRAMES_SEEN] = max(seen, frame + 1)
+        target = _resume(int(arena[frame, 0]), target, machine)
+        frame = int(arena[frame, 1])
+    elif kind != _GOTO:
+        if kind == _UNEXPANDED:
+            _note_missing(MISSING_ACTION, point.state, label, machine.notes)
+        return _refused()
+    if target == 0:
+        return _refused()
+    return Point(target, int(states[target, _LEXER_START]), 0, frame, used, True)
+
+
+@kernel
+def advance(symbol: int, point: Point, machine: Machine) -> Point:
+    """Read one symbol.
+
+    A lexer start never accepts, so a label fires at most once before the symbol and once after it.
+    """
+    tables = machine.tables
+    for _ in range(2):
+        lexer = point.lexer
+        following = 0
+        if symbol < tables.lexers[lexer, _NUM_SYMBOLS]:
+            column = tables.classes[tables.lexers[lexer, _CLASSES] + symbol]
+            following = int(tables.transitions[tables.lexers[lexer, _TRANSITIONS] + column])
+        if following == 0:
+            label = int(tables.lexers[lexer, _LABEL])
+            if label == 0:
+                return _refused()
+            point = _fire(label, point, machine)
+            if point.state == 0:
+                return point
+            continue
+        is_closed = tables.lexers[following, _IS_CLOSED] != 0
+        counted = point.counted
+        if tables.lexers[lexer, _IS_BOUNDARY] != 0:
+            fewest = int(tables.states[point.state, _COUNT_MIN])
+            most = int(tables.states[point.state, _COUNT_MAX])
+            if is_closed:
+                if counted < fewest:
+                    return _refused()
+            elif most == UNBOUNDED:
+                counted = min(counted + 1, fewest)  # counting on would make no difference
+            elif counted >= most:
+                return _refused()
+            else:
+                counted += 1
+        if is_closed:
+            return _fire(int(tables.lexers[following, _LABEL]), point, machine)
+        return Point(point.state, following, counted, point.frame, point.used, False)
+    return _refused()
+
+
+@kernel
+def _is_complete(point: Point, machine: Machine) -> bool:
+    """Whether the text may end here: in a fresh final state, at once or after the lexer's label."""
+    if not point.is_fresh:
+        label = int(machine.tables.lexers[point.lexer, _LABEL])
+        if label == 0:
+            return False
+        point = _fire(label, point, machine)
+        if point.state == 0:
+            return False
+    return bool(machine.tables.states[point.state, _IS_FINAL])
+
+
+@kernel
+def _machine(tables: TableArrays, window: Ints, num_symbols: int, notes: Notes) -> Machine:
+    """A machine with room to read `num_symbols`, each firing at most twice, and to fire again."""
+    num_window = len(window)
+    arena = np.empty((num_window + 2 * num_symbols + 1, 2), np.int32)
+    for i in range(num_window):
+        arena[i, 0] = window[i]
+        arena[i, 1] = i + 1 if i + 1 < num_window else NO_FRAME
+    return Machine(tables, arena, num_window, notes)
+
+
+@kernel
+def _start(state: int, lexer: int, counted: int, is_fresh: bool, window: Ints) -> Point:
+    frame = 0 if len(window) > 0 else NO_FRAME
+    return Point(state, lexer, counted, frame, len(window), is_fresh)
+
+
+@kernel
+def walk(
+    trie: Trie,
+    depth_limit: int,
+    num_counted: Symbols,
+    fewest: int,
+    most: int,
+    label: int,
+    state: int,
+    lexer: int,
+    counted: int,
+    window: Ints,
+    tables: TableArrays,
+    row: NDArray[np.uint32],
+    notes: Notes,
+) -> None:
+    """Set in `row` the bit of every token of a trie that can be read.
+
+    Args:
+        trie: the tokens.
+        depth_limit: its largest depth, or more.
+        num_counted: uint16, (num_tokens,), or empty; tokens whose number is not in fewest..most are
+            left out.
+        fewest: see there.
+        most: see there.
+        label: fires before anything is read; NO_LABEL_FIRST for none.
+        state: the structural state on top of the stack.
+        lexer: the lexer state; not looked at when a label fires first.
+        counted: characters counted so far; likewise.
+        window: int32; the states below the top, the nearest first; may end before the stack does.
+        tables: the automaton.
+        row: the bitmask; bits are added.
+        notes: what was met.
+    """
+    machine = _machine(tables, window, depth_limit, notes)
+    start = _start(state, lexer, counted, False, window)
+    if label != NO_LABEL_FIRST:
+        start = _fire(label, start, machine)
+        if start.state == 0:
+            return
+    path = np.empty((depth_limit + 1, 5), np.int32)  # the point after each prefix
+    _put(path, 0, start)
+    node = 0
+    while node < len(trie.symbol):
+        level = trie.depth[node]
+        if level > 0:
+            point = advance(int(trie.symbol[node]), _get(path, level - 1), machine)
+            if point.state == 0:
+                node = trie.subtree_end[node]
+                continue
+            _put(path, level, point)
+        for i in range(trie.first_token[node], trie.first_token[node + 1]):
+            if len(num_counted) > 0 and not fewest <= num_counted[i] <= most:
+                continue
+            token_id = trie.token_ids[i]
+            row[token_id >> 5] |= np.uint32(1) << np.uint32(token_id & 31)
+        node += 1
+
+
+@kernel
+def _put(path: Ints, level: int, point: Point) -> None:
+    path[level, 0], path[level, 1], path[level, 2] = point.state, point.lexer, point.counted
+    path[level, 3], path[level, 4] = point.frame, point.used
+
+
+@kernel
+def _get(path: Ints, level: int) -> Point:
+    return Point(
+        int(path[level, 0]),
+        int(path[level, 1]),
+        int(path[level, 2]),
+        int(path[level, 3]),
+        int(path[level, 4]),
+        False,
+    )
+
+
+STATE: Final = 0
+LEXER: Final = 1
+COUNTED: Final = 2
+IS_FRESH: Final = 3
+IS_COMPLETE: Final = 4
+NUM_DROPPED: Final = 5
+NUM_PUSHED: Final = 6
+PUSHED: Final = 7
+
+
+@kernel
+def step(
+    string: Symbols,
+    state: int,
+    lexer: int,
+    counted: int,
+    is_fresh: bool,
+    window: Ints,
+    tables: TableArrays,
+    result: Ints,
+    notes: Notes,
+) -> None:
+    """Read a string of symbols.
+
+    Args:
+        string: the symbols; none at all asks whether the text is complete.
+        state: this and the next four are the starting point, see `walk` and `Point`.
+        lexer: see there.
+        counted: see there.
+        is_fresh: see there.
+        window: see there.
+        tables: the automaton.
+        result: int32, (PUSHED + 2 * len(string),): the point after it (STATE is 0 if refused) and
+            whether the text is complete there; the number of window frames that are gone; the
+            number of frames put on those that are left, and their states, the deepest first.
+        notes: what was met.
+    """
+    machine = _machine(tables, window, len(string), notes)
+    point = _start(state, lexer, counted, is_fresh, window)
+    for symbol in string:
+        point = advance(int(symbol), point, machine)
+        if point.state == 0:
+            break
+    result[STATE], result[LEXER], result[COUNTED] = point.state, point.lexer, point.counted
+    if point.state == 0:
+        return
+    result[IS_FRESH] = point.is_fresh
+    result[IS_COMPLETE] = _is_complete(point, machine)
+    num_pushed = 0
+    frame = point.frame
+    while frame >= machine.num_window:
+        num_pushed += 1
+        frame = int(machine.arena[frame, 1])
+    result[NUM_PUSHED] = num_pushed
+    result[NUM_DROPPED] = machine.num_window if frame == NO_FRAME else frame
+    frame = point.frame
+    for i in range(num_pushed - 1, -1, -1):
+        result[PUSHED + i] = machine.arena[frame, 0]
+        frame = int(machine.arena[frame, 1])
+
+
+@kernel
+def force(
+    state: int,
+    lexer: int,
+    counted: int,
+    is_fresh: bool,
+    window: Ints,
+    tables: TableArrays,
+    found: Symbols,
+    is_live: NDArray[np.bool_],
+    notes: Notes,
+) -> int:
+    """Go on for as long as exactly one symbol can come next and the text may not end.
+
+    Args:
+        state: this and the next four are the starting point, see `walk` and `Point`.
+        lexer: see there.
+        counted: see there.
+        is_fresh: see there.
+        window: see there.
+        tables: the automaton.
+        found: uint16, (limit,); set to the symbols that are followed.
+        is_live: bool, (num_symbols,); set to the symbols that may come after them.
+        notes: what was met.
+
+    Returns:
+        How many symbols were found, at most `limit`.
+    """
+    machine = _machine(tables, window, len(found) + 1, notes)
+    point = _start(state, lexer, counted, is_fresh, window)
+    num_found = 0
+    while True:
+        num_live = 0
+        for symbol in range(len(is_live)):
+            is_live[symbol] = advance(symbol, point, machine).state != 0
+            num_live += is_live[symbol]
+        is_open = num_live == 1 and not _is_complete(point, machine)
+        if not is_open or num_found == len(found) or notes.met[NUM_MISSING] > 0:
+            return num_found
+        only = int(np.argmax(is_live))
+        found[num_found] = only
+        num_found += 1
+        point = advance(only, point, machine)
