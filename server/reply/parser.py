@@ -89,6 +89,11 @@ class ReplyParser:
         self._span = JsonSpan()
         self._events: list[ReplyEvent] = []
 
+    @property
+    def is_reasoning(self) -> bool:
+        """Whether the text is inside a reasoning block."""
+        return self._state is _State.REASONING
+
     def feed(self, text: str) -> list[ReplyEvent]:
         """The events that more text brings."""
         text = self._held + text

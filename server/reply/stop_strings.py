@@ -41,9 +41,10 @@ class StopStrings:
         self._waiting = text[end:]
         return text[:end]
 
-    def finish(self) -> str:
-        """What was waiting, now that no more text comes."""
+    def release(self) -> str:
+        """What was waiting, now that the text ends or something else stands behind it."""
         waiting, self._waiting = self._waiting, ""
+        self._matched = [0] * len(self._stops)
         return waiting
 
     def _advance(self, which: int, character: str) -> bool:

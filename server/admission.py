@@ -1,0 +1,203 @@
+"""Admission: from the body of a chat request to what the engine needs, or a refusal.
+
+In this order, each step with its own limit: bytes on the wire and JSON (`server.body`), typed model,
+model name, parameters, template and tokens, grammar. The API key is checked before any of it, in
+`server.gate`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from engine.request import Request, SamplingParams
+from grammars.errors import GrammarError
+from grammars.spec import JsonSchema
+from server.composition import compose
+from server.document import requested_document
+from server.errors import (
+    InvalidResponseFormatError,
+    InvalidToolError,
+    InvalidValueError,
+    ModelNotFoundError,
+    OverloadedError,
+    RequestError,
+    UnavailableError,
+)
+from server.sampling import TokenRoom, choice_seed, sampling_params
+from server.tool_choice import CallMode, tool_use
+from server.wire.checks import check_chat_request, stop_strings
+from server.wire.policy import parse_chat_request
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from grammars.protocol import CompiledGrammar
+    from grammars.spec import GrammarSpec
+    from server.chat.thinking import Thinking
+    from server.document import Document
+    from server.services import Services
+    from server.tool_choice import ToolUse
+    from server.wire.chat_request import ChatCompletionRequest
+
+
+@dataclass(frozen=True, slots=True)
+class AdmittedChat:
+    """A chat request that will be answered.
+
+    Args:
+        request: the typed body.
+        prompt_token_ids: the whole prompt.
+        sampling: of the first choice.
+        grammar: of each choice's whole text; None: free text.
+        function_names: the functions whose calls are looked for.
+        thinking: where the answer stands to a reasoning block.
+        stops: stop strings that end free text.
+        ignored: fields that were taken without effect.
+        unknown: fields that nobody knows.
+    """
+
+    request: ChatCompletionRequest
+    prompt_token_ids: tuple[int, ...]
+    sampling: SamplingParams
+    grammar: CompiledGrammar | None
+    function_names: tuple[str, ...]
+    thinking: Thinking
+    stops: tuple[str, ...]
+    ignored: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+    @property
+    def num_choices(self) -> int:
+        """Answers to generate."""
+        return self.request.n or 1
+
+    def engine_request(self, choice: int) -> Request:
+        """A new engine request for the choice with this index, with a matcher of its own."""
+        sampling = replace(self.sampling, seed=choice_seed(self.sampling.seed, choice))
+        return Request(
+            request_id=f"seq-{uuid.uuid4().hex}",
+            prompt_token_ids=self.prompt_token_ids,
+            sampling=sampling,
+            constraint=None if self.grammar is None else self.grammar.matcher(),
+        )
+
+
+async def admit_chat(body: Mapping[str, object], services: Services) -> AdmittedChat:
+    """Admit a parsed body.
+
+    Raises:
+        ServerError: the request is refused; see `server.errors`.
+    """
+    config = services.config
+    parsed = parse_chat_request(body, strict_parameters=config.strict_parameters)
+    request = parsed.request
+    if request.model not in services.model.names and not config.accept_any_model:
+        raise ModelNotFoundError(request.model, services.model.names)
+    check_chat_request(request, config)
+    tools = tool_use(request)
+    document = requested_document(request, max_choices=config.max_choices)
+    _check_schema_sizes(tools, document, config.max_schema_chars)
+    _check_capacity(services, request.n or 1)
+
+    prompt = await asyncio.to_thread(services.prompts.build, request)
+    spec = compose(tools, None if document is None else document.spec, prompt.thinking)
+    room = TokenRoom(
+        len(prompt.token_ids), services.model.max_model_len, services.vocabulary.padded_size
+    )
+    sampling = sampling_params(request, room, is_constrained=spec is not None)
+    grammar = None if spec is None else await _compile(spec, request, tools, document, services)
+    services.metrics.prompt_tokens.inc(len(prompt.token_ids))
+    has_free_text = tools.mode in (CallMode.NONE, CallMode.AUTO) and document is None
+    return AdmittedChat(
+        request=request,
+        prompt_token_ids=prompt.token_ids,
+        sampling=sampling,
+        grammar=grammar,
+        function_names=tuple(tools.schemas),
+        thinking=prompt.thinking,
+        stops=stop_strings(request) if has_free_text else (),
+        ignored=(
+            *parsed.ignored,
+            *prompt.ignored,
+            *_ignored_stops(request, has_free_text=has_free_text, is_free=spec is None),
+        ),
+        unknown=parsed.unknown,
+    )
+
+
+def _ignored_stops(
+    request: ChatCompletionRequest, *, has_free_text: bool, is_free: bool
+) -> list[str]:
+    """Ways to stop that would cut a document or a call in the middle, and so have no effect."""
+    ignored = []
+    if request.stop and not has_free_text:
+        ignored.append("stop")
+    if request.stop_token_ids and not is_free:
+        ignored.append("stop_token_ids")
+    return ignored
+
+
+def _check_schema_sizes(tools: ToolUse, document: Document | None, limit: int) -> None:
+    if document is not None and isinstance(document.spec, JsonSchema):
+        _check_size(document.param, len(document.spec.text), limit)
+    total = sum(len(JsonSchema.from_value(schema).text) for schema in tools.schemas.values())
+    _check_size("tools", total, limit)
+
+
+def _check_size(param: str, num_chars: int, limit: int) -> None:
+    if num_chars > limit:
+        raise InvalidValueError(
+            param, f"at most {limit} characters of JSON Schema are allowed, got {num_chars}"
+        )
+
+
+def _check_capacity(services: Services, num_choices: int) -> None:
+    if not services.engine.is_alive:
+        raise UnavailableError("The engine has stopped; the server must be started again")
+    if services.engine.stats().num_waiting + num_choices > services.config.max_waiting_requests:
+        raise OverloadedError("Too many requests are waiting; try again later")
+
+
+async def _compile(
+    spec: GrammarSpec,
+    request: ChatCompletionRequest,
+    tools: ToolUse,
+    document: Document | None,
+    services: Services,
+) -> CompiledGrammar:
+    started = time.perf_counter()
+    try:
+        return await services.compiler.compile(spec)
+    except GrammarError as error:
+        raise await _explained(error, request, tools, document, services) from error
+    finally:
+        services.metrics.compile_seconds.observe(time.perf_counter() - started)
+
+
+async def _explained(
+    error: GrammarError,
+    request: ChatCompletionRequest,
+    tools: ToolUse,
+    document: Document | None,
+    services: Services,
+) -> RequestError:
+    """Name the part that is to blame: the first that cannot be compiled alone."""
+    if document is not None and tools.mode in (CallMode.NONE, CallMode.AUTO):
+        try:
+            await services.compiler.compile(document.spec)
+        except GrammarError as own_error:
+            return InvalidResponseFormatError(document.param, str(own_error))
+    for index, tool in enumerate(request.tools or []):
+        name = tool.function.name
+        if name not in tools.schemas:
+            continue
+        try:
+            await services.compiler.compile(JsonSchema.from_value(tools.schemas[name]))
+        except GrammarError as own_error:
+            return InvalidToolError(index, name, str(own_error))
+    param = "tools" if tools.schemas else None if document is None else document.param
+    return RequestError(f"The constraints cannot be combined: {error}", param=param)

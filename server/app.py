@@ -1,0 +1,77 @@
+"""create_app: the FastAPI application over given services."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from server.errors import (
+    MethodNotAllowedError,
+    NotFoundError,
+    RequestError,
+    ServerError,
+    answer_of,
+    error_body,
+)
+from server.gate import Gate
+from server.routes.chat import chat_routes
+from server.routes.health import health_routes
+from server.routes.models import model_routes
+
+if TYPE_CHECKING:
+    from server.services import Services
+
+_HINTS = {
+    "/v1/embeddings": "this server generates text; use a server of embedding models",
+}
+
+
+def create_app(services: Services) -> FastAPI:
+    """The application. All answers, errors included, have OpenAI's shapes."""
+    app = FastAPI(
+        title="Tightrope", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
+    )
+    app.include_router(chat_routes(services))
+    app.include_router(model_routes(services))
+    app.include_router(health_routes(services))
+    app.add_exception_handler(ServerError, _answer_error)
+    app.add_exception_handler(HTTPException, _answer_http_error)
+    app.add_exception_handler(RequestValidationError, _answer_validation_error)
+    app.add_middleware(
+        Gate, api_key_hashes=services.config.api_key_hashes, metrics=services.metrics
+    )
+    return app
+
+
+async def _answer_error(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, ServerError)
+    answer = answer_of(error)
+    return Response(
+        msgspec.json.encode(error_body(error)),
+        status_code=answer.status,
+        headers=dict(answer.headers),
+        media_type="application/json",
+    )
+
+
+async def _answer_http_error(request: Request, error: Exception) -> Response:
+    """The framework's own 404 and 405."""
+    assert isinstance(error, HTTPException)
+    path = request.url.path[:200]
+    if error.status_code == 405:
+        allowed = (error.headers or {}).get("allow", "another method")
+        answer = await _answer_error(
+            request, MethodNotAllowedError(f"{request.method} is not allowed here; use {allowed}")
+        )
+        answer.headers["allow"] = allowed
+        return answer
+    hint = _HINTS.get(path, "the API is under /v1, its models under /v1/models")
+    return await _answer_error(request, NotFoundError(f"Nothing is served at {path}; {hint}"))
+
+
+async def _answer_validation_error(request: Request, _error: Exception) -> Response:
+    return await _answer_error(request, RequestError("The path or query is not valid"))

@@ -1,0 +1,167 @@
+"""Writing an answer: the same steps, folded to one body or encoded as a stream of events."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from server.errors import ServerError, error_body
+from server.reply.events import CallStartEvent
+from server.reply.message import ReplyMessage
+from server.wire.chat_answer import (
+    AnswerHead,
+    chunk_body,
+    chunk_choice,
+    choice_body,
+    completion_body,
+    event_delta,
+    logprobs_body,
+    usage_body,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterator
+
+    from engine.output import TokenLogprobs
+    from grammars.vocabulary import Vocabulary
+    from server.admission import AdmittedChat
+    from server.generation import Generation
+    from server.reply.choice import FinishName, ReplyStep
+    from server.services import ServedModel
+    from server.wire.chat_answer import Json
+
+_DONE = b"data: [DONE]\n\n"
+
+
+def answer_head(model: ServedModel) -> AnswerHead:
+    """The head of a new answer."""
+    return AnswerHead(
+        f"chatcmpl-{uuid.uuid4().hex}", int(time.time()), model.names[0], model.fingerprint
+    )
+
+
+def _new_call_id() -> str:
+    return f"call_{uuid.uuid4().hex[:24]}"
+
+
+async def whole_answer(
+    generation: Generation, chat: AdmittedChat, head: AnswerHead, vocabulary: Vocabulary
+) -> Json:
+    """Run a generation to its end and fold it to a `chat.completion`.
+
+    Raises:
+        ServerError: the generation failed.
+    """
+    messages = [ReplyMessage() for _ in range(chat.num_choices)]
+    logprobs: list[list[TokenLogprobs]] = [[] for _ in messages]
+    finishes: dict[int, FinishName] = {}
+    async with aclosing(generation.steps()) as steps:
+        async for choice, step in steps:
+            for event in step.events:
+                messages[choice].add(event)
+            logprobs[choice] += step.logprobs
+            if step.finish is not None:
+                finishes[choice] = step.finish
+    choices = [
+        choice_body(
+            index,
+            message,
+            [_new_call_id() for _ in message.calls],
+            finish=finishes[index],
+            logprobs=logprobs_body(vocabulary, logprobs[index]) if chat.request.logprobs else None,
+        )
+        for index, message in enumerate(messages)
+    ]
+    return completion_body(head, choices, generation.usage)
+
+
+async def streamed_answer(
+    generation: Generation, chat: AdmittedChat, head: AnswerHead, vocabulary: Vocabulary
+) -> AsyncGenerator[bytes, None]:
+    """Run a generation and encode it as server-sent events, `[DONE]` at the end.
+
+    A failure becomes an error event, behind which the stream ends.
+    """
+    options = chat.request.stream_options
+    encoder = _ChunkEncoder(
+        head, vocabulary, with_usage=bool(options is not None and options.include_usage)
+    )
+    states = [_ChoiceState(index) for index in range(chat.num_choices)]
+    for state in states:
+        yield encoder.role(state)
+    try:
+        async with aclosing(generation.steps()) as steps:
+            async for choice, step in steps:
+                for chunk in encoder.step(states[choice], step):
+                    yield chunk
+    except ServerError as error:
+        yield sse(error_body(error))
+        return
+    if encoder.with_usage:
+        yield encoder.usage(usage_body(generation.usage))
+    yield _DONE
+
+
+def sse(body: object) -> bytes:
+    """One server-sent event (HTML Living Standard, section 9.2)."""
+    return b"data: " + msgspec.json.encode(body) + b"\n\n"
+
+
+class _ChoiceState:
+    """What the stream has told of one choice."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.call_index = -1
+        self.call_id = ""
+        self.logprobs: list[TokenLogprobs] = []  # of tokens whose text is still held back
+
+
+class _ChunkEncoder:
+    """Encodes chunks; with usage asked for, each chunk but the last has `usage: null`."""
+
+    def __init__(self, head: AnswerHead, vocabulary: Vocabulary, *, with_usage: bool) -> None:
+        self._head = head
+        self._vocabulary = vocabulary
+        self.with_usage = with_usage
+
+    def role(self, state: _ChoiceState) -> bytes:
+        """The first chunk of a choice, the only one with a role."""
+        delta: Json = {"role": "assistant", "content": "", "refusal": None}
+        return self._chunk(chunk_choice(state.index, delta))
+
+    def step(self, state: _ChoiceState, step: ReplyStep) -> Iterator[bytes]:
+        """The chunks of one step: one for each event, then the finish."""
+        state.logprobs += step.logprobs
+        for event in step.events:
+            if isinstance(event, CallStartEvent):
+                state.call_index += 1
+                state.call_id = _new_call_id()
+            delta = event_delta(event, state.call_index, state.call_id)
+            if delta is not None:
+                yield self._chunk(
+                    chunk_choice(state.index, delta, logprobs=self._take_logprobs(state))
+                )
+        if step.finish is not None:
+            logprobs = self._take_logprobs(state)
+            yield self._chunk(
+                chunk_choice(state.index, {}, finish=step.finish, logprobs=logprobs)
+            )
+
+    def usage(self, usage: Json) -> bytes:
+        """The last chunk, without choices."""
+        return sse(chunk_body(self._head, []) | {"usage": usage})
+
+    def _take_logprobs(self, state: _ChoiceState) -> Json | None:
+        if not state.logprobs:
+            return None
+        logprobs, state.logprobs = state.logprobs, []
+        return logprobs_body(self._vocabulary, logprobs)
+
+    def _chunk(self, choice: Json) -> bytes:
+        body = chunk_body(self._head, [choice])
+        return sse(body | {"usage": None} if self.with_usage else body)

@@ -1,0 +1,106 @@
+"""Gate: the outermost ASGI layer: request ids, API keys, the last catch of errors, counts."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+import uuid
+from typing import TYPE_CHECKING
+
+import msgspec
+from starlette.requests import ClientDisconnect
+
+from server.errors import (
+    AuthenticationError,
+    InternalError,
+    ServerError,
+    answer_of,
+    error_body,
+)
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from server.metrics import Metrics
+
+_OPEN_PATHS = frozenset({"/health", "/ready"})
+"""Served without a key: they say nothing but yes or no."""
+
+_log = logging.getLogger("tightrope.server")
+
+
+class Gate:
+    """Wraps the application.
+
+    * Every answer has an `x-request-id` of our own making; one that a client sends is not used.
+    * Once keys are set, every path but those above needs one, unknown paths too.
+    * Whatever is raised below becomes an error body; the traceback goes to the log, not to the client.
+
+    Args:
+        app: the application.
+        api_key_hashes: SHA-256 digests; empty: no key is needed.
+        metrics: counts answers.
+    """
+
+    def __init__(self, app: ASGIApp, *, api_key_hashes: tuple[bytes, ...], metrics: Metrics) -> None:
+        self._app = app
+        self._api_key_hashes = api_key_hashes
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = f"req_{uuid.uuid4().hex}"
+        status: int | None = None
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [
+                    *message.get("headers", ()),
+                    (b"x-request-id", request_id.encode()),
+                ]
+            await send(message)
+
+        try:
+            if self._needs_key(scope) and not self._has_key(scope):
+                await send_error(send_with_id, AuthenticationError())
+            else:
+                await self._app(scope, receive, send_with_id)
+        except ClientDisconnect:
+            _log.info("%s: the client has gone", request_id)
+        except Exception:
+            _log.exception("%s: unexpected error", request_id)
+            if status is not None:
+                raise  # the answer has begun: the connection must break
+            message = f"An error of the server; its log has it under {request_id}"
+            await send_error(send_with_id, InternalError(message))
+        finally:
+            # The route's own path: its label must not grow with what clients make up.
+            path = getattr(scope.get("route"), "path", "other")
+            self._metrics.http_requests.labels(path, "gone" if status is None else status).inc()
+
+    def _needs_key(self, scope: Scope) -> bool:
+        return bool(self._api_key_hashes) and scope["path"] not in _OPEN_PATHS
+
+    def _has_key(self, scope: Scope) -> bool:
+        given = dict(scope["headers"]).get(b"authorization", b"")
+        scheme, _, key = given.partition(b" ")
+        if scheme.lower() != b"bearer":
+            return False
+        digest = hashlib.sha256(key.strip()).digest()
+        # All are compared, so the time does not tell which one came close.
+        return any([hmac.compare_digest(digest, known) for known in self._api_key_hashes])
+
+
+async def send_error(send: Send, error: ServerError) -> None:
+    """Answer with an error, in OpenAI's shape."""
+    answer = answer_of(error)
+    body = msgspec.json.encode(error_body(error))
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    headers += [(name.encode(), value.encode()) for name, value in answer.headers]
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,156 @@
+"""Generation: the choices of an admitted chat, run on the engine and merged as they come."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engine.errors import EngineError, InvalidRequestError
+from server.errors import (
+    GenerationTimeoutError,
+    InvalidValueError,
+    ServerError,
+    UnavailableError,
+)
+from server.reply.choice import ChoiceReply
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from engine.output import RequestOutput
+    from server.admission import AdmittedChat
+    from server.reply.choice import ReplyStep
+    from server.services import Services
+
+
+@dataclass(slots=True)
+class Usage:
+    """Tokens of a request, over all its choices.
+
+    Args:
+        num_prompt_tokens: of the prompt, once.
+        num_cached_tokens: prompt tokens served from the prefix cache.
+        num_completion_tokens: generated, end tokens not counted.
+        num_reasoning_tokens: those of them that are thoughts.
+    """
+
+    num_prompt_tokens: int
+    num_cached_tokens: int = 0
+    num_completion_tokens: int = 0
+    num_reasoning_tokens: int = 0
+
+
+class Generation:
+    """Runs one admitted chat.
+
+    Attributes:
+        usage: grows while `steps` is read.
+    """
+
+    def __init__(self, chat: AdmittedChat, services: Services) -> None:
+        self._chat = chat
+        self._services = services
+        self.usage = Usage(len(chat.prompt_token_ids))
+        self._deadline = (
+            asyncio.get_running_loop().time() + services.config.generation_timeout_s
+        )
+
+    async def steps(self) -> AsyncGenerator[tuple[int, ReplyStep], None]:
+        """Pairs of choice index and what it gains, until every choice has finished.
+
+        Closing it, or cancelling the task that waits for it, aborts all choices.
+
+        Raises:
+            ServerError: a choice failed, or the time is over; the others are aborted.
+        """
+        if self._chat.num_choices > 1:
+            async with aclosing(self._merged_steps()) as merged:
+                async for pair in merged:
+                    yield pair
+            return
+        async with aclosing(self._choice_steps(0)) as steps:
+            async for step in steps:
+                yield 0, step
+
+    async def _merged_steps(self) -> AsyncGenerator[tuple[int, ReplyStep], None]:
+        queue: asyncio.Queue[tuple[int, ReplyStep | ServerError]] = asyncio.Queue()
+        tasks = [
+            asyncio.create_task(self._pump(choice, queue))
+            for choice in range(self._chat.num_choices)
+        ]
+        num_unfinished = len(tasks)
+        try:
+            while num_unfinished:
+                choice, step = await queue.get()
+                if isinstance(step, ServerError):
+                    raise step
+                num_unfinished -= step.finish is not None
+                yield choice, step
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    async def _pump(
+        self, choice: int, queue: asyncio.Queue[tuple[int, ReplyStep | ServerError]]
+    ) -> None:
+        try:
+            async with aclosing(self._choice_steps(choice)) as steps:
+                async for step in steps:
+                    queue.put_nowait((choice, step))
+        except ServerError as error:
+            queue.put_nowait((choice, error))
+
+    async def _choice_steps(self, choice: int) -> AsyncGenerator[ReplyStep, None]:
+        chat = self._chat
+        reply = ChoiceReply(
+            self._services.vocabulary,
+            function_names=chat.function_names,
+            thinking=chat.thinking,
+            stops=chat.stops,
+        )
+        async with aclosing(self._outputs(choice)) as outputs:
+            async for output in outputs:
+                self.usage.num_cached_tokens = max(
+                    self.usage.num_cached_tokens, output.num_cached_tokens
+                )
+                step = reply.add(output)
+                self._count(step)
+                yield step
+                if step.finish is not None:
+                    return
+        raise UnavailableError("The engine ended the answer without a reason; try again")
+
+    async def _outputs(self, choice: int) -> AsyncGenerator[RequestOutput, None]:
+        """The engine's outputs for one choice, its errors and the deadline turned into ours."""
+        started = time.perf_counter()
+        is_first = True
+        try:
+            request = self._chat.engine_request(choice)
+            async with aclosing(self._services.engine.generate(request)) as outputs:
+                while True:
+                    async with asyncio.timeout_at(self._deadline):
+                        output = await anext(outputs, None)
+                    if output is None:
+                        return
+                    if is_first:
+                        is_first = False
+                        seconds = time.perf_counter() - started
+                        self._services.metrics.first_token_seconds.observe(seconds)
+                    yield output
+        except InvalidRequestError as error:
+            raise InvalidValueError(error.parameter, error.reason) from error
+        except EngineError as error:
+            raise UnavailableError("The engine has stopped; try again later") from error
+        except TimeoutError as error:
+            limit = self._services.config.generation_timeout_s
+            raise GenerationTimeoutError(
+                f"The answer took longer than {limit:g} s and was stopped; ask for fewer tokens"
+            ) from error
+
+    def _count(self, step: ReplyStep) -> None:
+        self.usage.num_completion_tokens += step.num_tokens
+        self.usage.num_reasoning_tokens += step.num_reasoning_tokens
+        self._services.metrics.completion_tokens.inc(step.num_tokens)

@@ -1,0 +1,57 @@
+"""GrammarCompiler: compiles constraints off the event loop, a bounded number at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from server.errors import OverloadedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from grammars.protocol import CompiledGrammar
+    from grammars.spec import GrammarSpec
+
+
+class GrammarCompiler:
+    """A small pool of threads in front of a blocking compile.
+
+    Args:
+        compile_spec: compiles or finds in a cache; thread-safe.
+        max_concurrent: compiles at the same time.
+        max_waiting: compiles that may wait for a thread; beyond it requests are shed.
+    """
+
+    def __init__(
+        self,
+        compile_spec: Callable[[GrammarSpec], CompiledGrammar],
+        *,
+        max_concurrent: int,
+        max_waiting: int,
+    ) -> None:
+        self._compile_spec = compile_spec
+        self._threads = ThreadPoolExecutor(max_concurrent, thread_name_prefix="grammar-compiler")
+        self._max_pending = max_concurrent + max_waiting
+        self._num_pending = 0
+
+    async def compile(self, spec: GrammarSpec) -> CompiledGrammar:
+        """Compile a spec. Cancelling takes it out of the queue; a running one ends by its budget.
+
+        Raises:
+            GrammarError: the spec is refused.
+            OverloadedError: too many compiles are waiting.
+        """
+        if self._num_pending >= self._max_pending:
+            raise OverloadedError("Too many constraints are being compiled; try again later")
+        self._num_pending += 1
+        try:
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._threads, self._compile_spec, spec)
+        finally:
+            self._num_pending -= 1
+
+    def close(self) -> None:
+        """End the threads; compiles that wait are dropped."""
+        self._threads.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,133 @@
+"""ChoiceReply: one choice's engine outputs, step by step, to what its answer gains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+from typing import Literal as OneOf
+
+from engine.output import FinishReason
+from server.errors import InternalError, UnavailableError
+from server.reply.detokenizer import Detokenizer, TextPiece
+from server.reply.events import CallStartEvent, ReplyEvent, TextEvent
+from server.reply.parser import REPLY_TAGS, ReplyParser
+from server.reply.stop_strings import StopStrings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from engine.output import RequestOutput, TokenLogprobs
+    from grammars.vocabulary import Vocabulary
+    from server.chat.thinking import Thinking
+    from server.reply.detokenizer import Piece
+
+FinishName: TypeAlias = OneOf["stop", "length", "tool_calls"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyStep:
+    """What one engine step adds to one choice.
+
+    Args:
+        events: in order.
+        logprobs: of the step's tokens, where asked for.
+        num_tokens: tokens of the step.
+        num_reasoning_tokens: those of them that are thoughts.
+        finish: set on the last step.
+    """
+
+    events: tuple[ReplyEvent, ...]
+    logprobs: tuple[TokenLogprobs, ...] = ()
+    num_tokens: int = 0
+    num_reasoning_tokens: int = 0
+    finish: FinishName | None = None
+
+
+class ChoiceReply:
+    """Detokenises, parses and cuts one choice.
+
+    Stop strings end the answer's own text only: not thoughts, not calls, not documents.
+
+    Args:
+        vocabulary: of the model.
+        function_names: functions whose calls are looked for.
+        thinking: where the answer stands to a reasoning block.
+        stops: stop strings.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        *,
+        function_names: tuple[str, ...],
+        thinking: Thinking,
+        stops: tuple[str, ...],
+    ) -> None:
+        controls = {control.text for control in vocabulary.controls}
+        self._detokenizer = Detokenizer(vocabulary, REPLY_TAGS)
+        self._parser = ReplyParser(
+            function_names=function_names,
+            thinking=thinking,
+            token_tags=tuple(tag for tag in REPLY_TAGS if tag in controls),
+        )
+        self._stops = StopStrings(stops)
+        self._has_calls = False
+
+    def add(self, output: RequestOutput) -> ReplyStep:
+        """Take one output of the engine; nothing may be added behind a step with a finish.
+
+        Raises:
+            InternalError: the generation of this choice failed.
+            UnavailableError: it was aborted by the server.
+        """
+        if output.finish_reason is FinishReason.ERROR:
+            raise InternalError(f"The generation failed: {output.error}")
+        if output.finish_reason is FinishReason.ABORT:
+            raise UnavailableError("The generation was aborted; the server is shutting down")
+        was_reasoning = self._parser.is_reasoning
+        events = list(self._cut(self._parse(self._detokenizer.feed(output.token_ids))))
+        finish = output.finish_reason
+        if finish is not None and not self._stops.has_stopped:
+            events += self._cut(self._parse(self._detokenizer.finish()))
+            events += self._cut(self._parser.finish())
+            rest = self._stops.release()
+            events += [TextEvent(rest)] if rest else []
+        if self._stops.has_stopped:
+            finish = FinishReason.STOP
+        return ReplyStep(
+            events=tuple(events),
+            logprobs=output.logprobs,
+            num_tokens=len(output.token_ids),
+            num_reasoning_tokens=len(output.token_ids) if was_reasoning else 0,
+            finish=None if finish is None else self._finish_name(finish),
+        )
+
+    def _parse(self, pieces: Iterable[Piece]) -> list[ReplyEvent]:
+        events: list[ReplyEvent] = []
+        for piece in pieces:
+            if isinstance(piece, TextPiece):
+                events += self._parser.feed(piece.text)
+            else:
+                events += self._parser.feed_tag(piece.tag)
+        return events
+
+    def _cut(self, events: Iterable[ReplyEvent]) -> list[ReplyEvent]:
+        """The events up to the first stop string in the text."""
+        kept: list[ReplyEvent] = []
+        for event in events:
+            if self._stops.has_stopped:
+                break
+            if isinstance(event, TextEvent):
+                text = self._stops.feed(event.text)
+                kept += [TextEvent(text)] if text else []
+                continue
+            text = self._stops.release()
+            kept += [TextEvent(text), event] if text else [event]
+            self._has_calls |= isinstance(event, CallStartEvent)
+        return kept
+
+    def _finish_name(self, reason: FinishReason) -> FinishName:
+        """`length` tells that something is missing, so it goes before `tool_calls`."""
+        if reason is FinishReason.LENGTH:
+            return "length"
+        return "tool_calls" if self._has_calls else "stop"
