@@ -28,7 +28,8 @@ def draw(states: StructuralStates, tables: AutomatonTables, *, max_states: int =
         A digraph in the DOT language.
     """
     lines = ["digraph grammar {", "  rankdir=LR;", '  node [shape=circle, fontname="monospace"];']
-    lines += ['  edge [fontname="monospace"];', "  start [shape=point];", f"  start -> {states.root};"]
+    lines += ['  edge [fontname="monospace"];', "  start [shape=point];"]
+    lines.append(f"  start -> {states.root};")
     order, seen = [states.root], {states.root}
     for state in order:
         lines.append(f"  {state} [{_node(states, tables, state)}];")

@@ -55,17 +55,17 @@ class TableArrays(NamedTuple):
         lexers: int64, (lexer states, 6), see `LexerColumn`.
         transitions: int32, flat; global lexer states.
         classes: uint16, flat.
-        states: int32, (structural states, 8), see `StateColumn`.
-        actions: int32, (n, 3): kind; GOTO target, PUSH resume or POP outcome id; PUSH inner.
-        resumes: int32, (n, 3): outcome id, target, next row of the chain or 0.
+        states: int64, (structural states, 8), see `StateColumn`.
+        actions: int64, (n, 3): kind; GOTO target, PUSH resume or POP outcome id; PUSH inner.
+        resumes: int64, (n, 3): outcome id, target, next row of the chain or 0.
     """
 
     lexers: NDArray[np.int64]
     transitions: NDArray[np.int32]
     classes: NDArray[np.uint16]
-    states: NDArray[np.int32]
-    actions: NDArray[np.int32]
-    resumes: NDArray[np.int32]
+    states: NDArray[np.int64]
+    actions: NDArray[np.int64]
+    resumes: NDArray[np.int64]
 
 
 class GrowingArray:

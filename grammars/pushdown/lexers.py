@@ -14,6 +14,7 @@ from grammars.pushdown.terminals import Key, Match, Numbers, OtherKey, Strings, 
 if TYPE_CHECKING:
     from grammars.automata.dfa import Dfa
     from grammars.automata.lexer import Lexer
+    from grammars.pushdown.free_text import Watched
     from grammars.pushdown.terminals import Terminal
     from grammars.schema.value import StringSet
 
@@ -45,7 +46,7 @@ class _Writer:
         self._builder = LexerBuilder(max_states)
         self._members: dict[tuple[bool, bytes], int] = {}
         self._embedded: dict[object, int] = {}
-        self._texts: dict[tuple[object, int], dict[int, int]] = {}
+        self._texts: dict[tuple[tuple[Watched, ...], int], dict[int, int]] = {}
 
     def write(self, terminals: tuple[Terminal, ...]) -> Lexer:
         for item, terminal in enumerate(terminals):
@@ -113,8 +114,8 @@ class _Writer:
 def spelled_strings(strings: StringSet, max_states: int) -> Dfa:
     """The strings of a set with their quotes.
 
-    All strings take every spelling of RFC 8259; a restricted set takes the canonical one: UTF-8, with
-    escapes only where they must be.
+    All strings take every spelling of RFC 8259; a restricted set takes the canonical one: UTF-8,
+    with escapes only where they must be.
     """
     if strings.is_any:
         return json_string.any_json_string()

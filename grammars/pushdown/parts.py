@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from grammars.automata import codepoint_dfa
+from grammars.automata import codepoint_dfa, pattern_dfa
 from grammars.automata.dfa import NO_LABEL
 from grammars.errors import InvalidGrammarError
 from grammars.pushdown.free_text import Watched
@@ -70,7 +70,7 @@ def is_nullable(part: Part, max_states: int) -> bool:
 @lru_cache(maxsize=256)
 def full_match(pattern: str, max_states: int) -> codepoint_dfa.CodePointDfa:
     """The texts that match `pattern` as a whole."""
-    return codepoint_dfa.fullmatch(pattern, max_states=max_states)
+    return pattern_dfa.fullmatch(pattern, max_states=max_states)
 
 
 @lru_cache(maxsize=256)

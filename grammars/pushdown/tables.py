@@ -46,9 +46,9 @@ class AutomatonTables:
         self._lexers = GrowingArray(len(LexerColumn), np.int64, 1)
         self._transitions = GrowingArray(None, np.int32, 0)
         self._classes = GrowingArray(None, np.uint16, 0)
-        self._states = GrowingArray(len(StateColumn), np.int32, 1)
-        self._actions = GrowingArray(3, np.int32, 0)
-        self._resumes = GrowingArray(3, np.int32, 1)
+        self._states = GrowingArray(len(StateColumn), np.int64, 1)
+        self._actions = GrowingArray(3, np.int64, 0)
+        self._resumes = GrowingArray(3, np.int64, 1)
         self._base_of_dfa: dict[Dfa, int] = {}  # a Dfa compares by identity
         self._dfas: list[Dfa] = []
         self._bases: list[int] = []
@@ -160,7 +160,7 @@ class AutomatonTables:
             assert self._lexers.array[lexer_start, LexerColumn.LABEL] == NO_LABEL, (
                 "an empty terminal"
             )
-            self._check_budget(4 * len(StateColumn) + 12 * num_labels)
+            self._check_budget(8 * len(StateColumn) + 24 * num_labels)
             actions = self._actions.reserve(num_labels)
             state = self._states.reserve(1)
             self._states.array[state] = (
@@ -209,7 +209,7 @@ class AutomatonTables:
         """Write what `state` becomes under `outcome`; the full outcome needs no entry."""
         with self.lock:
             assert self.resume(state, outcome) is None, "a resume is written once"
-            self._check_budget(12)
+            self._check_budget(24)
             row = self._resumes.reserve(1)
             first = self._states.array[state, StateColumn.RESUMES]
             self._resumes.array[row] = (self._outcome_id(outcome), target, first)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from grammars.automata import codepoint_dfa, json_number
 from grammars.errors import GrammarError, InvalidGrammarError, LimitExceededError, UnsupportedError
 from grammars.schema.document import escape
-from grammars.schema.keywords import ASSERTED_FORMATS, SUPPORT, Support
+from grammars.schema.formats import ENFORCED_FORMATS, STANDARD_FORMATS, format_dfa
+from grammars.schema.keywords import SUPPORT, Support
 from grammars.schema.value import ArrayShape, ObjectShape, StringSet, Value
 
 if TYPE_CHECKING:
@@ -50,15 +51,8 @@ class SchemaObject:
             support = SUPPORT.get(keyword)
             if support is None or support[0] is not Support.REFUSED:
                 continue
-            if self._restricts_nothing(keyword, given):
-                continue
-            detail = f" {given!r}" if keyword == "format" else ""
-            raise UnsupportedError(
-                f"keyword {keyword!r}{detail} is not supported; "
-                "remove it or see docs/json_schema.md",
-                pointer=self._pointer,
-                keyword=keyword,
-            )
+            if not self._restricts_nothing(keyword, given):
+                raise self._unsupported(keyword, f"keyword {keyword!r}")
 
     def assertions(self) -> Value:
         """The values that the type and the type-specific keywords allow."""
@@ -83,8 +77,6 @@ class SchemaObject:
 
     def _restricts_nothing(self, keyword: str, given: Json) -> bool:
         match keyword:
-            case "format":
-                return not (isinstance(given, str) and given in ASSERTED_FORMATS)
             case "then" | "else":
                 return "if" not in self._schema
             case "minContains" | "maxContains":
@@ -150,15 +142,30 @@ class SchemaObject:
 
     def _strings(self) -> StringSet | None:
         low, high = self._count("minLength") or 0, self._count("maxLength")
-        if "pattern" not in self._schema:
-            return None if high is not None and low > high else StringSet(None, low, high)
+        if high is not None and low > high:
+            return None
+        strings: StringSet | None = StringSet(None, low, high)
+        for keyword, content in (("pattern", self._pattern), ("format", self._format)):
+            if keyword in self._schema:
+                try:
+                    strings = self._algebra.intersect_strings(strings, content())
+                except GrammarError as error:
+                    raise self._located(error, keyword) from error
+        return strings
+
+    def _pattern(self) -> StringSet:
         pattern = self._schema["pattern"]
         if not isinstance(pattern, str):
             raise self._invalid("pattern", "must be a string")
-        try:
-            return self._algebra.restrict(self._algebra.search(pattern), low, high)
-        except GrammarError as error:
-            raise self._located(error, "pattern") from error
+        return StringSet(self._algebra.search(pattern))
+
+    def _format(self) -> StringSet:
+        name = self._schema["format"]
+        if not isinstance(name, str):
+            raise self._invalid("format", "must be a string")
+        if name in STANDARD_FORMATS - ENFORCED_FORMATS:
+            raise self._unsupported("format", f"format {name!r}")
+        return StringSet(format_dfa(name) if name in ENFORCED_FORMATS else None)
 
     def _object(self) -> ObjectShape:
         declared = self._schema.get("properties", {})
@@ -203,6 +210,13 @@ class SchemaObject:
 
     def _invalid(self, keyword: str, reason: str) -> InvalidGrammarError:
         return InvalidGrammarError(f"{keyword!r} {reason}", pointer=self._pointer, keyword=keyword)
+
+    def _unsupported(self, keyword: str, what: str) -> UnsupportedError:
+        return UnsupportedError(
+            f"{what} is not supported; remove it or see docs/json_schema.md",
+            pointer=self._pointer,
+            keyword=keyword,
+        )
 
     def _located(self, error: GrammarError, keyword: str) -> GrammarError:
         match error:

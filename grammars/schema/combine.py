@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from grammars.automata import codepoint_dfa, json_number, operations
+from grammars.automata import codepoint_dfa, json_number, operations, pattern_dfa
 from grammars.errors import LimitExceededError
 from grammars.schema.value import ArrayShape, ObjectShape, StringSet, Value
 
@@ -37,7 +37,7 @@ class ValueAlgebra:
             has_null=a.has_null and b.has_null,
             booleans=a.booleans & b.booleans,
             numbers=self._intersect_numbers(a.numbers, b.numbers),
-            strings=self._intersect_strings(a.strings, b.strings),
+            strings=self.intersect_strings(a.strings, b.strings),
             objects=self._bounded(
                 self._intersect_objects(x, y) for x in a.objects for y in b.objects
             ),
@@ -80,7 +80,7 @@ class ValueAlgebra:
 
     def search(self, pattern: str) -> CodePointDfa:
         """The strings in which `pattern` is found (Validation 2020-12, section 6.3.3)."""
-        return codepoint_dfa.search(pattern, max_states=self._limits.max_states)
+        return pattern_dfa.search(pattern, max_states=self._limits.max_states)
 
     def from_strings(self, strings: list[str]) -> CodePointDfa:
         """Exactly these strings."""
@@ -115,7 +115,8 @@ class ValueAlgebra:
             return a if b is None else b
         return operations.union(a, b, max_states=self._limits.max_states)
 
-    def _intersect_strings(self, a: StringSet | None, b: StringSet | None) -> StringSet | None:
+    def intersect_strings(self, a: StringSet | None, b: StringSet | None) -> StringSet | None:
+        """The strings that are in both; None if there are none."""
         if a is None or b is None:
             return None
         if a.content is not None and b.content is not None:

@@ -237,6 +237,7 @@ class ValueGraph:
 
     def _why_unsatisfiable(self) -> str:
         node, path = self.root, "the root"
+        blocker: tuple[str, NodeId] | None = None
         seen: set[NodeId] = set()
         while node not in seen:
             seen.add(node)
@@ -244,5 +245,6 @@ class ValueGraph:
             if blocker is None:
                 break
             step, node = blocker
-            path += step
-        return f"no JSON value satisfies the schema: {path} allows nothing"
+            path += f" requires {step}, which"
+        ending = "allows nothing" if blocker is None else "requires it again, without end"
+        return f"no JSON value satisfies the schema: {path} {ending}"

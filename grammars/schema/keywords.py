@@ -9,6 +9,8 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from grammars.schema.formats import ENFORCED_FORMATS, STANDARD_FORMATS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -42,6 +44,9 @@ _ENFORCED: Mapping[str, str] = {
     "minLength": "in code points",
     "maxLength": "in code points",
     "pattern": "ECMA-262 with u semantics, searched, anchors anywhere",
+    "format": f"enforced: {', '.join(sorted(ENFORCED_FORMATS))}; refused: "
+    f"{', '.join(sorted(STANDARD_FORMATS - ENFORCED_FORMATS))}; a name unknown to the standard "
+    "restricts nothing",
     "minimum": "",
     "maximum": "",
     "exclusiveMinimum": "a number (2020-12) or a boolean (draft-04)",
@@ -86,7 +91,6 @@ _REFUSED: Mapping[str, str] = {
     "maxContains": "alone it restricts nothing and is taken; with `contains` it is refused",
     "uniqueItems": "`false` is taken",
     "multipleOf": "",
-    "format": "formats of the standard; a name that the standard does not know restricts nothing",
     "$dynamicRef": "",
     "$recursiveRef": "",
 }
@@ -98,15 +102,6 @@ SUPPORT: Mapping[str, tuple[Support, str]] = MappingProxyType(
 )
 """Keyword -> what happens to it, and a note. Keywords that are not here are unknown to the standard
 and, by the standard, restrict nothing (JSON Schema Core 2020-12, section 4.3.1)."""
-
-ASSERTED_FORMATS = frozenset(
-    {
-        "date", "date-time", "duration", "email", "hostname", "idn-email", "idn-hostname", "ipv4",
-        "ipv6", "iri", "iri-reference", "json-pointer", "regex", "relative-json-pointer", "time",
-        "uri", "uri-reference", "uri-template", "uuid",
-    }
-)  # fmt: skip
-"""Formats that the standard defines (JSON Schema Validation 2020-12, section 7.3)."""
 
 
 def support_table() -> str:

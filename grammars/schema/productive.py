@@ -57,14 +57,14 @@ def live_value(value: Value, productive: Container[NodeId]) -> Value:
 
 
 def unsatisfiable_member(value: Value, productive: Container[NodeId]) -> tuple[str, NodeId] | None:
-    """A required member that nothing satisfies, as a step of words and its node; None if none."""
+    """A required member that nothing satisfies, in words, and its node; None if there is none."""
     for shape in value.objects:
         for key in shape.required:
             if shape.member(key) not in productive:
-                return f" requires the key {key!r}, which", shape.member(key)
+                return f"the key {key!r}", shape.member(key)
     for array in value.arrays:
         for node in _unmet_array(array, productive):
-            return " requires an array element, which", node
+            return "an array element", node
     return None
 
 

@@ -1,0 +1,134 @@
+"""What schemas accept and refuse, as whole texts."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from grammars.errors import GrammarError
+from grammars.limits import CompileLimits
+from grammars.spec import Embed, JsonObject, JsonSchema
+from tests.support.grammar_texts import TextJudge
+
+CASES = tomllib.loads((Path(__file__).parents[1] / "data" / "json_schema.toml").read_text())["case"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+def test_a_schema_accepts_exactly_its_documents(case):
+    judge = TextJudge(Embed(JsonSchema(case["schema"])))
+    assert [text for text in case["accepts"] if not judge.accepts(text)] == []
+    assert [text for text in case["rejects"] if judge.accepts(text)] == []
+
+
+def test_json_object_mode_has_an_object_at_its_root():
+    judge = TextJudge(Embed(JsonObject()))  # B122
+    assert judge.accepts('{"a": [1, {"b": null}]}')
+    assert not any(judge.accepts(text) for text in ("[1]", "3", '"x"', "null", ""))
+
+
+def test_compact_whitespace_allows_none():
+    judge = TextJudge(Embed(JsonSchema("true", whitespace="compact")))
+    assert judge.accepts('{"a":[1,2]}')
+    assert not judge.accepts('{"a": 1}')
+    assert not judge.accepts("[1, 2]")
+
+
+def test_a_long_max_length_costs_no_states():
+    judge = TextJudge(Embed(JsonSchema('{"type": "string", "maxLength": 100000}')))
+    assert judge.accepts('"' + "x" * 100_000 + '"')
+    assert not judge.accepts('"' + "x" * 100_001 + '"')
+
+
+def test_a_long_chain_of_references_needs_no_recursion():
+    definitions = ", ".join(f'"d{i}": {{"$ref": "#/$defs/d{i + 1}"}}' for i in range(5_000))
+    schema = f'{{"$defs": {{{definitions}, "d5000": {{"type": "null"}}}}, "$ref": "#/$defs/d0"}}'
+    judge = TextJudge(Embed(JsonSchema(schema)))
+    assert judge.accepts("null")
+    assert not judge.accepts("1")
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        (
+            '{"properties": {"a": {"not": {}}}}',
+            "/properties/a: keyword 'not' is not supported; remove it or see docs/json_schema.md",
+        ),
+        (
+            '{"$defs": {"x": {"minProperties": 1}}, "items": {"$ref": "#/$defs/x"}}',
+            "/$defs/x: keyword 'minProperties' is not supported; "
+            "remove it or see docs/json_schema.md",
+        ),
+        (
+            '{"type": "array", "uniqueItems": true}',
+            "(root): keyword 'uniqueItems' is not supported; remove it or see docs/json_schema.md",
+        ),
+        (
+            '{"type": "string", "format": "iri"}',
+            "(root): format 'iri' is not supported; remove it or see docs/json_schema.md",
+        ),
+        (
+            '{"oneOf": [{"type": "integer"}, {"minimum": 3}]}',
+            "(root): 'oneOf' branches 0 and 1 overlap, and their exclusive union is not supported; "
+            "make them exclude each other or use anyOf",
+        ),
+        (
+            '{"$ref": "https://example.com/schema.json"}',
+            "(root): $ref 'https://example.com/schema.json' leaves the document; "
+            "put the target under $defs",
+        ),
+        ('{"$ref": "#/$defs/nope"}', "(root): $ref '#/$defs/nope' leads nowhere"),
+        (
+            '{"properties": {"a": {"type": "objekt"}}}',
+            "/properties/a: 'type' 'objekt' is not a type; "
+            "use one of null, boolean, object, array, number, string, integer",
+        ),
+        ('{"properties": []}', "(root): 'properties' must be an object"),
+        ('{"required": "a"}', "(root): 'required' must be an array of strings"),
+        ('{"minLength": -1}', "(root): 'minLength' must be a non-negative integer"),
+        ('{"minimum": "3"}', "(root): 'minimum' must be a number"),
+        ('{"anyOf": []}', "(root): 'anyOf' must be a non-empty array of schemas"),
+        ('{"enum": []}', "(root): 'enum' must be a non-empty array"),
+        ('{"items": 3}', "/items: a schema must be an object or a boolean, not a number"),
+        ("3", "(root): a schema must be an object or a boolean, not a number"),
+        (
+            '{"anyOf": [{"$ref": "#"}, {"type": "null"}]}',
+            "(root): the schema refers to itself without an object or array in between",
+        ),
+        ("false", "(root): no JSON value satisfies the schema: the root allows nothing"),
+        (
+            '{"type": "object", "properties": {"a": {"type": "string", "minLength": 2, '
+            '"maxLength": 1}}, "required": ["a"]}',
+            "(root): no JSON value satisfies the schema: the root requires the key 'a', "
+            "which allows nothing",
+        ),
+        (
+            '{"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"]}',
+            "(root): no JSON value satisfies the schema: the root requires the key 'a', "
+            "which requires the key 'a', which requires it again, without end",
+        ),
+        ('{"type": "string", "const": 3}', "(root): no JSON value satisfies the schema: "
+         "the root allows nothing"),
+    ],
+)  # fmt: skip
+def test_a_schema_is_refused_by_name_and_place(schema, message):
+    with pytest.raises(GrammarError) as refusal:
+        TextJudge(Embed(JsonSchema(schema)))
+    assert str(refusal.value) == message
+
+
+def test_a_schema_that_is_not_json_is_refused():
+    with pytest.raises(GrammarError, match=r"^\(root\): the schema is not valid JSON: "):
+        TextJudge(Embed(JsonSchema('{"type": ')))
+
+
+def test_a_limit_is_named():
+    limits = CompileLimits(max_schema_nodes=10)
+    schema = JsonSchema.from_value({"properties": {f"p{i}": {"type": "null"} for i in range(20)}})
+    with pytest.raises(GrammarError) as refusal:
+        TextJudge(Embed(schema), limits=limits)
+    assert str(refusal.value) == (
+        "the schema needs more than max_schema_nodes=10; simplify it or raise the limit"
+    )
