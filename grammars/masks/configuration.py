@@ -22,14 +22,14 @@ class Frame:
     state: int
     below: Frame | None
 
-    def window(self, size: int) -> NDArray[np.int32]:
+    def window(self, size: int) -> NDArray[np.int64]:
         """The states of this frame and those below, the nearest first, at most `size`."""
         states: list[int] = []
         frame: Frame | None = self
         while frame is not None and len(states) < size:
             states.append(frame.state)
             frame = frame.below
-        return np.array(states, np.int32)
+        return np.array(states, np.int64)
 
 
 @dataclass(slots=True, eq=False)
@@ -54,7 +54,7 @@ class Configuration:
     is_fresh: bool
     is_complete: bool
     below: Frame | None
-    window: NDArray[np.int32]
+    window: NDArray[np.int64]
     mask: MaskRow | None = None
     following: dict[int, Configuration] = field(default_factory=dict)
 
@@ -68,7 +68,7 @@ class ConfigurationTable:
     def __init__(self) -> None:
         self._frames: dict[tuple[int, Frame | None], Frame] = {}
         self._configurations: dict[tuple[int, int, int, bool, Frame | None], Configuration] = {}
-        self._windows: dict[Frame | None, NDArray[np.int32]] = {}
+        self._windows: dict[Frame | None, NDArray[np.int64]] = {}
 
     def __len__(self) -> int:
         return len(self._configurations)
@@ -110,9 +110,9 @@ class ConfigurationTable:
         self._configurations.clear()
         self._windows.clear()
 
-    def _window(self, below: Frame | None) -> NDArray[np.int32]:
+    def _window(self, below: Frame | None) -> NDArray[np.int64]:
         found = self._windows.get(below)
         if found is None:
-            found = np.zeros(0, np.int32) if below is None else below.window(_WINDOW_SIZE)
+            found = np.zeros(0, np.int64) if below is None else below.window(_WINDOW_SIZE)
             self._windows[below] = found
         return found

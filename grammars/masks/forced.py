@@ -22,9 +22,9 @@ def settled_tokens(
 ) -> list[int]:
     """The canonical tokens of forced symbols, as far as no choice after them can change a token.
 
-    The text goes on after the symbols, and a token may reach over their end. Then the last tokens of
-    the symbols alone are not the model's own: with `"Jo` forced and `hn` or `sh` to come, it would
-    write `"`, `John`. So they are cut off from the first place at which a longer token could begin.
+    The text goes on after the symbols, and a token may reach over their end. Then the last tokens
+    of the symbols alone are not the model's own: with `"Jo` forced and `hn` or `sh` to come, it
+    would write `"`, `John`. So they are cut off from where a longer token could begin.
 
     Args:
         symbols: bytes and control symbols that must follow.

@@ -59,10 +59,10 @@ class Runner:
         self._row = np.zeros(num_words, np.uint32)
         self._is_live = np.zeros(num_symbols, np.bool_)
         self._found = np.zeros(MAX_FORCED_SYMBOLS, np.uint16)
-        self._result = np.zeros(kernels.PUSHED + 2 * tokens.longest, np.int32)
-        self._notes = Notes(np.zeros((MAX_MISSING, 3), np.int32), np.zeros(3, np.int64))
+        self._result = np.zeros(kernels.PUSHED + 2 * tokens.longest, np.int64)
+        self._notes = Notes(np.zeros((MAX_MISSING, 3), np.int64), np.zeros(3, np.int64))
 
-    def step(self, configuration: Configuration, token_id: int | None) -> NDArray[np.int32]:
+    def step(self, configuration: Configuration, token_id: int | None) -> NDArray[np.int64]:
         """Read a token (None: nothing); the result, see `walk.step`, is reused by the next call."""
         begin, end = 0, 0
         if token_id is not None:
@@ -70,7 +70,7 @@ class Runner:
         string = self._tokens.symbols[begin:end]
         start = configuration
 
-        def call(window: NDArray[np.int32], tables: TableArrays) -> NDArray[np.int32]:
+        def call(window: NDArray[np.int64], tables: TableArrays) -> NDArray[np.int64]:
             kernels.step(
                 string,
                 start.state,
@@ -99,7 +99,7 @@ class Runner:
             The row, without end tokens; how many frames below the top it depends on.
         """
 
-        def call(window: NDArray[np.int32], tables: TableArrays) -> int:
+        def call(window: NDArray[np.int64], tables: TableArrays) -> int:
             if lexer_slice is None:
                 self._fill_by_walk(configuration, window, tables)
             else:
@@ -113,7 +113,7 @@ class Runner:
         """The symbols that must follow, and which ones may come after them; see `walk.force`."""
         start = configuration
 
-        def call(window: NDArray[np.int32], tables: TableArrays) -> int:
+        def call(window: NDArray[np.int64], tables: TableArrays) -> int:
             return kernels.force(
                 start.state,
                 start.lexer,
@@ -136,7 +136,7 @@ class Runner:
         return row[StateColumn.COUNT_MIN], None if most == UNBOUNDED else most
 
     def _fill_by_walk(
-        self, start: Configuration, window: NDArray[np.int32], tables: TableArrays
+        self, start: Configuration, window: NDArray[np.int64], tables: TableArrays
     ) -> None:
         self._row.fill(0)
         kernels.walk(
@@ -159,7 +159,7 @@ class Runner:
         self,
         start: Configuration,
         lexer_slice: Slice,
-        window: NDArray[np.int32],
+        window: NDArray[np.int64],
         tables: TableArrays,
     ) -> None:
         fewest, most = self.count_bounds(start.state)
@@ -187,7 +187,7 @@ class Runner:
     def _run(
         self,
         configuration: Configuration,
-        call: Callable[[NDArray[np.int32], TableArrays], Found],
+        call: Callable[[NDArray[np.int64], TableArrays], Found],
     ) -> Found:
         """Call a kernel until it has met nothing that it does not know."""
         window = configuration.window

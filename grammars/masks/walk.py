@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from grammars.masks.trie import Trie
 
-Ints: TypeAlias = "NDArray[np.int32]"
+Ints: TypeAlias = "NDArray[np.int64]"
 Symbols: TypeAlias = "NDArray[np.uint16]"
 
 # The layout as plain numbers, which numba freezes into the code.
@@ -56,14 +56,14 @@ class Notes(NamedTuple):
     """What a kernel met and could not decide; made with zeros by the caller.
 
     Attributes:
-        missing: int32, (capacity, 3): MISSING_ACTION, state, label; or MISSING_RESUME, state,
+        missing: int64, (capacity, 3): MISSING_ACTION, state, label; or MISSING_RESUME, state,
             outcome id.
         met: int64, (3,): how many entries are missing (also those that found no room); how many
             frames of the window were looked at; 1 if a frame below the window was asked for.
     """
 
     missing: Ints
-    met: NDArray[np.int64]
+    met: Ints
 
 
 MISSING_ACTION: Final = 0
@@ -76,7 +76,7 @@ IS_BELOW_WINDOW: Final = 2
 class Machine(NamedTuple):
     """The automaton with the stacks of one kernel call.
 
-    Stacks are lists linked through `arena`, int32, (n, 2): a structural state, the frame below it.
+    Stacks are lists linked through `arena`, int64, (n, 2): a structural state, the frame below it.
     Frames 0..num_window-1 are those below the starting point's top, the nearest first.
     """
 
@@ -230,7 +230,7 @@ def _is_complete(point: Point, machine: Machine) -> bool:
 def _machine(tables: TableArrays, window: Ints, num_symbols: int, notes: Notes) -> Machine:
     """A machine with room to read `num_symbols`, each firing at most twice, and to fire again."""
     num_window = len(window)
-    arena = np.empty((num_window + 2 * num_symbols + 1, 2), np.int32)
+    arena = np.empty((num_window + 2 * num_symbols + 1, 2), np.int64)
     for i in range(num_window):
         arena[i, 0] = window[i]
         arena[i, 1] = i + 1 if i + 1 < num_window else NO_FRAME
@@ -272,7 +272,7 @@ def walk(
         state: the structural state on top of the stack.
         lexer: the lexer state; not looked at when a label fires first.
         counted: characters counted so far; likewise.
-        window: int32; the states below the top, the nearest first; may end before the stack does.
+        window: int64; the states below the top, the nearest first; may end before the stack does.
         tables: the automaton.
         row: the bitmask; bits are added.
         notes: what was met.
@@ -283,7 +283,7 @@ def walk(
         start = _fire(label, start, machine)
         if start.state == 0:
             return
-    path = np.empty((depth_limit + 1, 5), np.int32)  # the point after each prefix
+    path = np.empty((depth_limit + 1, 5), np.int64)  # the point after each prefix
     _put(path, 0, start)
     node = 0
     while node < len(trie.symbol):
@@ -352,7 +352,7 @@ def step(
         is_fresh: see there.
         window: see there.
         tables: the automaton.
-        result: int32, (PUSHED + 2 * len(string),): the point after it (STATE is 0 if refused) and
+        result: int64, (PUSHED + 2 * len(string),): the point after it (STATE is 0 if refused) and
             whether the text is complete there; the number of window frames that are gone; the
             number of frames put on those that are left, and their states, the deepest first.
         notes: what was met.
