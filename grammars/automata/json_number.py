@@ -1,16 +1,48 @@
-"""JSON numbers (RFC 8259, section 6) as byte DFAs: bounds, multiples and finite sets, by exact value."""
+"""JSON numbers (RFC 8259, section 6) as byte automata: bounds, multiples and finite sets, by exact value.
+
+Two spellings of a set of values, both plain decimals (no exponent):
+
+canonical: what is generated. Integers are digits alone (no `1.0`, no `-0`); other numbers have an optional fraction,
+    never `-0`; multiples of d have at most as many fraction digits as d. Without a step the number of fraction
+    digits is not bounded, nor is that of the integer digits where there is no bound on that side.
+every: all plain spellings of each value (`1`, `1.0`, `1.00`; `0`, `-0`, `-0.0`). Set operations on values are the
+    byte operations of `operations` on these; intersect the result with a canonical set before generating.
+    (On canonical spellings `difference` would be wrong: numbers minus integers would keep `1.0`.)
+
+An unconstrained number is read in its full form, exponent included, whose values no finite automaton can compare.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from decimal import Decimal
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from grammars.automata.dfa import Dfa
+from grammars.automata.lexer import LexerBuilder
+from grammars.automata.number_automaton import (
+    EQUAL,
+    GREATER,
+    LESS,
+    Step,
+    any_number,
+    compared_with,
+    multiples,
+    plain_decimals,
+)
+from grammars.automata.operations import intersect, minimise
+from grammars.errors import InvalidGrammarError, LimitExceededError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from decimal import Decimal
 
-    from grammars.automata.dfa import Dfa
+NumberSpelling: TypeAlias = Literal["canonical", "every"]
+
+MAX_NUMBER_DIGITS: Final = 1000
+"""Digits of a bound, a step or a listed value, in plain decimal form, at most."""
 
 
+@lru_cache(maxsize=256)
 def number_dfa(
     *,
     integer: bool = False,
@@ -19,13 +51,111 @@ def number_dfa(
     exclusive_minimum: Decimal | int | None = None,
     exclusive_maximum: Decimal | int | None = None,
     multiple_of: Decimal | int | None = None,
-    every_spelling: bool = False,
+    spelling: NumberSpelling = "canonical",
     max_states: int = 50_000,
 ) -> Dfa:
-    """The numbers that satisfy all of the given bounds; an empty `Dfa` where there is none."""
-    raise NotImplementedError
+    """The numbers that satisfy everything given (JSON Schema 2020-12 validation, section 6.2); label 1.
+
+    Args:
+        integer: only whole numbers, by value.
+        minimum, maximum, exclusive_minimum, exclusive_maximum: exact bounds; both kinds may be given.
+        multiple_of: the value is a whole multiple of it, > 0.
+        spelling: see the module; the full form with exponents is read only where nothing at all is asked
+            and the spelling is canonical.
+        max_states: states of the automaton before minimisation, at most.
+
+    Returns:
+        A minimal `Dfa`, shared between calls; the empty one if no number satisfies everything.
+
+    Raises:
+        InvalidGrammarError: multiple_of is not positive.
+        LimitExceededError: more than `max_states` states, or more than MAX_NUMBER_DIGITS digits in a bound.
+    """
+    is_canonical = spelling == "canonical"
+    parts = [
+        compared_with(_checked(bound), orders)
+        for bound, orders in (
+            (minimum, (EQUAL, GREATER)),
+            (maximum, (LESS, EQUAL)),
+            (exclusive_minimum, (GREATER,)),
+            (exclusive_maximum, (LESS,)),
+        )
+        if bound is not None
+    ]
+    step = None if multiple_of is None else _step(multiple_of, integer=integer)
+    if step is not None:
+        parts.append(multiples(step, max_states=max_states))
+    elif integer and not is_canonical:
+        parts.append(multiples(Step(1, 0), max_states=max_states))
+    if not parts and is_canonical and not integer:
+        return any_number()
+    max_fraction_digits = None
+    if is_canonical and (integer or step is not None):
+        max_fraction_digits = 0 if step is None else step.num_digits
+    result = plain_decimals(
+        max_fraction_digits=max_fraction_digits, has_negative_zero=not is_canonical
+    )
+    for part in parts:
+        result = intersect(result, part, max_states=max_states)
+    return result
 
 
-def numbers(values: Iterable[Decimal | int], *, every_spelling: bool = False) -> Dfa:
-    """A finite set of numbers, by value."""
-    raise NotImplementedError
+def numbers(
+    values: Iterable[Decimal | int],
+    *,
+    spelling: NumberSpelling = "canonical",
+    max_states: int = 50_000,
+) -> Dfa:
+    """A finite set of numbers, by value (1 and 1.0 are one number); label 1, minimal.
+
+    The canonical spelling has no exponent and no trailing zeros: `100`, `0.5`, never `1e2` or `-0`.
+
+    Raises:
+        LimitExceededError: more than `max_states` states, or more than MAX_NUMBER_DIGITS digits in a value.
+    """
+    builder = LexerBuilder(max_states)
+    for text in sorted({_plain(value) for value in values}):
+        for sign in ("", "-") if text == "0" and spelling == "every" else ("",):
+            state = builder.literal(builder.start, (sign + text).encode())
+            builder.accept(state, 0)
+            if spelling == "every":
+                zeros = builder.literal(state, b"0" if "." in text else b".0")
+                builder.epsilon(builder.literal(zeros, b"0"), zeros)
+                builder.accept(zeros, 0)
+    return minimise(builder.determinise().dfa)
+
+
+def _plain(value: Decimal | int) -> str:
+    """The canonical spelling."""
+    value = _checked(value)
+    if value == 0:
+        return "0"
+    text = f"{value:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _checked(value: Decimal | int) -> Decimal:
+    """The value as a Decimal that can be written out."""
+    if isinstance(value, int):
+        if abs(value) >= 10**MAX_NUMBER_DIGITS:
+            raise LimitExceededError("max_number_digits", MAX_NUMBER_DIGITS, "a number")
+        return Decimal(value)
+    exponent = value.as_tuple().exponent
+    assert isinstance(exponent, int), "JSON has neither NaN nor Infinity"
+    if value and (value.adjusted() >= MAX_NUMBER_DIGITS or -exponent > MAX_NUMBER_DIGITS):
+        raise LimitExceededError("max_number_digits", MAX_NUMBER_DIGITS, "a number")
+    return value
+
+
+def _step(multiple_of: Decimal | int | None, *, integer: bool) -> Step:
+    """The step of the values: multiples of it are exactly the numbers asked for."""
+    value = _checked(multiple_of)
+    if value <= 0:
+        raise InvalidGrammarError("multipleOf must be greater than 0", keyword="multipleOf")
+    numerator, denominator = value.as_integer_ratio()
+    if integer:  # n = k * p / q in lowest terms is whole just when q divides k: the multiples of p
+        return Step(numerator, 0)
+    num_digits = 0
+    while 10**num_digits % denominator:
+        num_digits += 1
+    return Step(numerator * 10**num_digits // denominator, num_digits)
