@@ -28,8 +28,8 @@ _PROBE_LEN = 24
 """Tokens of the numeric test: more than one block, a chunk that starts inside one, and decodes."""
 
 _RELATIVE_TOLERANCE = {torch.float32: 1e-3, torch.float16: 3e-2, torch.bfloat16: 1e-1}
-"""Largest logit difference over largest logit. Right models measure 1e-6 in float32; half precisions
-add a dozen roundings (eps 1e-3 and 8e-3) through the layers. Wrong attention gives about 1."""
+"""Largest logit difference over the largest logit. Right models measure 1e-6 in float32; half
+precisions add a dozen roundings (eps 1e-3 and 8e-3). Wrong attention gives about 1."""
 
 _LAYER_TYPES = frozenset({"full_attention", "sliding_attention"})
 

@@ -1,0 +1,221 @@
+"""Tiny models with fixed weights, engines around them, and constraints of a few lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM
+
+from engine.config import EngineConfig
+from engine.load import build_engine
+from engine.output import FinishReason, RequestOutput, TokenLogprobs
+from engine.request import Request, SamplingParams
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+    from transformers import PreTrainedModel
+
+    from engine.engine import Engine
+
+VOCAB_SIZE = 203
+EOS = 2
+
+_SIZES: dict[str, Any] = {
+    "vocab_size": VOCAB_SIZE,
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+    "max_position_embeddings": 256,
+    "initializer_range": 0.3,
+    "eos_token_id": EOS,
+    "bos_token_id": 1,
+    "pad_token_id": 0,
+}
+
+ARCHITECTURES: dict[str, dict[str, Any]] = {
+    "llama": {},
+    "qwen2": {"use_sliding_window": True, "sliding_window": 7, "max_window_layers": 1},
+    "qwen3": {},
+    "mistral": {"sliding_window": 9},
+    "gemma2": {
+        "sliding_window": 9,
+        "query_pre_attn_scalar": 8,
+        "attn_logit_softcapping": 20.0,
+        "final_logit_softcapping": 10.0,
+    },
+    "gemma3_text": {"sliding_window": 9, "query_pre_attn_scalar": 8},
+    "phi3": {"sliding_window": 11},
+    "granite": {"attention_multiplier": 0.2, "logits_scaling": 2.0},
+    "smollm3": {},
+    "olmo2": {},
+}
+
+
+def tiny_model(model_type: str = "llama", **options: Any) -> PreTrainedModel:
+    """A model of the given type with random weights, the same ones in every run."""
+    torch.manual_seed(20)
+    config = AutoConfig.for_model(
+        model_type, **(_SIZES | ARCHITECTURES.get(model_type, {}) | options)
+    )
+    model: PreTrainedModel = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    return model.eval()
+
+
+def tiny_engine(model_type: str = "llama", **options: Any) -> Engine:
+    """An engine around a tiny model; `options` are those of `EngineConfig`."""
+    return build_engine(tiny_model(model_type), EngineConfig(**options), name="tiny")
+
+
+def prompt(length: int, salt: int = 0) -> tuple[int, ...]:
+    """Some token ids, none of them special."""
+    return tuple(
+        3 + (position * 37 + salt * 11 + length) % (VOCAB_SIZE - 3) for position in range(length)
+    )
+
+
+def greedy_by_transformers(
+    model: PreTrainedModel, prompt_token_ids: Sequence[int], num_tokens: int
+) -> list[int]:
+    """What `model.generate` continues the prompt with, end tokens not minded."""
+    input_ids = torch.tensor([prompt_token_ids])
+    output = model.generate(
+        input_ids,
+        attention_mask=torch.ones_like(input_ids),
+        max_new_tokens=num_tokens,
+        do_sample=False,
+        eos_token_id=None,
+        pad_token_id=0,
+    )
+    return output[0, len(prompt_token_ids) :].tolist()
+
+
+@dataclass
+class Finished:
+    """All outputs of one request, put together."""
+
+    token_ids: list[int] = field(default_factory=list)
+    logprobs: list[TokenLogprobs] = field(default_factory=list)
+    finish_reason: FinishReason | None = None
+    error: str | None = None
+
+    def add(self, output: RequestOutput) -> None:
+        assert self.finish_reason is None, "an output after the last one"
+        self.token_ids += output.token_ids
+        self.logprobs += output.logprobs
+        self.finish_reason = output.finish_reason
+        self.error = output.error
+
+
+def run_all(engine: Engine, requests: Iterable[Request]) -> dict[str, Finished]:
+    """Add the requests, step until all have ended."""
+    finished: dict[str, Finished] = {}
+    for request in requests:
+        finished[request.request_id] = Finished()
+        engine.add_request(request)
+    while engine.has_unfinished:
+        for output in engine.step():
+            finished[output.request_id].add(output)
+    return finished
+
+
+def run_one(
+    engine: Engine,
+    prompt_token_ids: tuple[int, ...],
+    sampling: SamplingParams,
+    constraint: Any = None,
+) -> Finished:
+    """Generate for one request alone."""
+    request = Request("only", prompt_token_ids, sampling, constraint)
+    return run_all(engine, [request])["only"]
+
+
+def greedy(max_tokens: int, **options: Any) -> SamplingParams:
+    """Greedy parameters that go on to `max_tokens`."""
+    return SamplingParams(
+        max_tokens=max_tokens, **({"temperature": 0.0, "ignore_eos": True} | options)
+    )
+
+
+class Script:
+    """A constraint that allows one set of tokens at each position, and then the end tokens.
+
+    Args:
+        allowed: the set of each position.
+        ends_by_itself: whether it has terminated after the last position, or waits for an end token.
+        complete_from: from this many tokens on the text is complete; None: only at the end.
+    """
+
+    def __init__(
+        self,
+        allowed: Sequence[Iterable[int]],
+        *,
+        ends_by_itself: bool = True,
+        complete_from: int | None = None,
+    ) -> None:
+        self.allowed = [frozenset(tokens) for tokens in allowed]
+        self.ends_by_itself = ends_by_itself
+        self.complete_from = len(self.allowed) if complete_from is None else complete_from
+        self.accepted: list[int] = []
+
+    def _allowed_now(self) -> frozenset[int]:
+        position = len(self.accepted)
+        ends = frozenset([EOS]) if self.is_complete else frozenset()
+        return ends | (self.allowed[position] if position < len(self.allowed) else frozenset())
+
+    def fill_bitmask(self, row: NDArray[np.int32]) -> None:
+        bits = np.zeros(row.size * 32, np.uint8)
+        bits[list(self._allowed_now())] = 1
+        row[:] = np.packbits(bits, bitorder="little").view(np.int32)
+
+    def accept_token(self, token_id: int) -> bool:
+        if token_id not in self._allowed_now():
+            return False
+        self.accepted.append(token_id)
+        return True
+
+    def rollback(self, num_tokens: int) -> None:
+        del self.accepted[len(self.accepted) - num_tokens :]
+
+    def forced_tokens(self) -> list[int]:
+        return []
+
+    @property
+    def is_complete(self) -> bool:
+        return len(self.accepted) >= self.complete_from
+
+    @property
+    def is_terminated(self) -> bool:
+        if self.accepted and self.accepted[-1] == EOS:
+            return True
+        return self.ends_by_itself and len(self.accepted) >= len(self.allowed)
+
+
+class Faulty(Script):
+    """A constraint that allows everything until its `fault` runs, at the given number of tokens."""
+
+    def __init__(self, method: str, after: int, fault: Callable[[], Any]) -> None:
+        super().__init__([range(3, VOCAB_SIZE)] * 50)
+        self._method, self._after, self._fault = method, after, fault
+
+    def _maybe(self, method: str) -> Any:
+        return (
+            self._fault() if method == self._method and len(self.accepted) == self._after else None
+        )
+
+    def fill_bitmask(self, row: NDArray[np.int32]) -> None:
+        super().fill_bitmask(row)
+        if self._maybe("fill_bitmask") == "empty":
+            row[:] = 0
+
+    def accept_token(self, token_id: int) -> bool:
+        if self._maybe("accept_token") == "reject":
+            return False
+        return super().accept_token(token_id)
