@@ -190,7 +190,7 @@ def _ranges_of_alphabet(
     keep = np.ones(starts.shape[0], np.bool_)
     keep[1:-1:2] = starts[1:-1:2] != starts[2::2]  # no gap between neighbours
     starts, classes = starts[keep], classes[keep]
-    if starts[0] != 0:
+    if starts.size == 0 or starts[0] != 0:
         starts, classes = np.insert(starts, 0, 0), np.insert(classes, 0, 0)
     return starts.astype(np.int32), classes.astype(np.int32)
 

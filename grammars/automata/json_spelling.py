@@ -237,7 +237,8 @@ def _spelling_tree(starts, classes, num_classes, is_canonical):  # type: ignore[
                 shift = 12
             elif kind == CONTROL_2:
                 last_digit = 1
-            digit_goal[:] = 0
+            for digit in range(16):
+                digit_goal[digit] = 0
             for digit in range(first_digit, last_digit + 1):
                 first = base + (digit << shift if kind != LOW_3 else (digit - 12) << shift)
                 size = 1 << shift

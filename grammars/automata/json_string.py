@@ -142,9 +142,7 @@ def _spell(  # type: ignore[no-untyped-def] # numba infers types
                     if num_states == capacity:
                         capacity *= 2
                         table = grown(table.ravel(), capacity * num_atoms).reshape(capacity, num_atoms)
-                        bigger = np.zeros(capacity, np.int64)
-                        bigger[:num_states] = hashes
-                        hashes = bigger
+                        hashes = grown(hashes, capacity)
                         slots = np.zeros(2 * slots.shape[0], np.int32)
                         for k in range(num_content + 2, num_states):
                             slot = hashes[k] & (slots.shape[0] - 1)

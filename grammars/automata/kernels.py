@@ -8,9 +8,13 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def grown(values, size):  # type: ignore[no-untyped-def] # numba infers types
-    """A copy of an int32 array with room for `size` values."""
-    bigger = np.zeros(size, np.int32)
-    bigger[: values.shape[0]] = values
+    """A copy of an array with room for `size` values; the new ones are 0.
+
+    A loop, because numba takes seconds to compile a slice assignment (it brings its error messages along).
+    """
+    bigger = np.zeros(size, values.dtype)
+    for i in range(values.shape[0]):
+        bigger[i] = values[i]
     return bigger
 
 

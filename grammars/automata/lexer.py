@@ -277,7 +277,9 @@ def dfa_edges(symbol_class, next_state):  # type: ignore[no-untyped-def] # numba
                 else:
                     if count == edges.shape[1]:
                         bigger = np.empty((4, 2 * count), np.int32)
-                        bigger[:, :count] = edges
+                        for e in range(count):
+                            for row in range(4):
+                                bigger[row, e] = edges[row, e]
                         edges = bigger
                     edges[0, count] = state
                     edges[1, count] = run_first[run]

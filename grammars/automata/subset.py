@@ -292,13 +292,11 @@ def _determinise(  # type: ignore[no-untyped-def] # numba
                     num_sets += 1
                     if num_sets >= capacity:
                         capacity *= 2
-                        bigger = np.zeros((capacity, num_symbols), np.int32)
-                        bigger[:found] = next_state[:found]
-                        next_state = bigger
+                        next_state = grown(next_state.ravel(), capacity * num_symbols).reshape(
+                            capacity, num_symbols
+                        )
                         set_start = grown(set_start, capacity + 1)
-                        bigger_hashes = np.zeros(capacity, np.int64)
-                        bigger_hashes[:found] = hashes[:found]
-                        hashes = bigger_hashes
+                        hashes = grown(hashes, capacity)
                         table_mask = 1
                         while table_mask < 4 * capacity:
                             table_mask *= 2
@@ -314,7 +312,8 @@ def _determinise(  # type: ignore[no-untyped-def] # numba
                             slot = (slot + 1) & table_mask
                     while num_items + size > set_items.shape[0]:
                         set_items = grown(set_items, 2 * set_items.shape[0])
-                    set_items[num_items : num_items + size] = closure[:size]
+                    for k in range(size):
+                        set_items[num_items + k] = closure[k]
                     num_items += size
                     set_start[found + 1] = num_items
                     hashes[found] = code
