@@ -109,8 +109,16 @@ class SchemaObject:
             maximum=None if high_open else high,
             exclusive_minimum=low if low_open else None,
             exclusive_maximum=high if high_open else None,
+            multiple_of=self._multiple_of(),
+            max_states=self._algebra.max_states,
         )
         return None if numbers.is_empty else numbers
+
+    def _multiple_of(self) -> Decimal | None:
+        factor = self._number("multipleOf")
+        if factor is not None and factor <= 0:
+            raise self._invalid("multipleOf", "must be greater than 0")
+        return factor
 
     def _bound(
         self, inclusive: str, exclusive: str, tighter: Callable[[Decimal, Decimal], Decimal]

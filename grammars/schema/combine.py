@@ -66,6 +66,11 @@ class ValueAlgebra:
             arrays=self._bounded(shape for member in members for shape in member.arrays),
         )
 
+    @property
+    def max_states(self) -> int:
+        """Budget of each automaton."""
+        return self._limits.max_states
+
     @staticmethod
     def anything(anything: NodeId) -> Value:
         """All JSON values; `anything` is the node of that same set, for the members."""
@@ -80,11 +85,11 @@ class ValueAlgebra:
 
     def search(self, pattern: str) -> CodePointDfa:
         """The strings in which `pattern` is found (Validation 2020-12, section 6.3.3)."""
-        return pattern_dfa.search(pattern, max_states=self._limits.max_states)
+        return pattern_dfa.search(pattern, max_states=self.max_states)
 
     def from_strings(self, strings: list[str]) -> CodePointDfa:
         """Exactly these strings."""
-        return codepoint_dfa.strings(strings, max_states=self._limits.max_states)
+        return codepoint_dfa.strings(strings, max_states=self.max_states)
 
     def restrict(
         self, content: CodePointDfa, min_length: int, max_length: int | None
@@ -92,7 +97,7 @@ class ValueAlgebra:
         """The strings of `content` whose length is within the bounds; None if there are none."""
         if min_length > 0 or max_length is not None:
             content = content.with_length(
-                min_length, max_length, max_states=self._limits.max_states
+                min_length, max_length, max_states=self.max_states
             )
         return None if content.is_empty else StringSet(content)
 
@@ -101,26 +106,26 @@ class ValueAlgebra:
         if strings.content is not None:
             return strings.content
         return codepoint_dfa.any_string().with_length(
-            strings.min_length, strings.max_length, max_states=self._limits.max_states
+            strings.min_length, strings.max_length, max_states=self.max_states
         )
 
     def _intersect_numbers(self, a: Dfa | None, b: Dfa | None) -> Dfa | None:
         if a is None or b is None or a is b:
             return a if a is b else None
-        both = operations.intersect(a, b, max_states=self._limits.max_states)
+        both = operations.intersect(a, b, max_states=self.max_states)
         return None if both.is_empty else both
 
     def _unite_numbers(self, a: Dfa | None, b: Dfa | None) -> Dfa | None:
         if a is None or b is None or a is b:
             return a if b is None else b
-        return operations.union(a, b, max_states=self._limits.max_states)
+        return operations.union(a, b, max_states=self.max_states)
 
     def intersect_strings(self, a: StringSet | None, b: StringSet | None) -> StringSet | None:
         """The strings that are in both; None if there are none."""
         if a is None or b is None:
             return None
         if a.content is not None and b.content is not None:
-            both = a.content.intersect(b.content, max_states=self._limits.max_states)
+            both = a.content.intersect(b.content, max_states=self.max_states)
             return None if both.is_empty else StringSet(both)
         if a.content is None and b.content is None:
             low = max(a.min_length, b.min_length)
@@ -140,7 +145,7 @@ class ValueAlgebra:
             unbounded = a.max_length is None or b.max_length is None
             high = None if unbounded else max(a.max_length or 0, b.max_length or 0)
             return StringSet(None, min(a.min_length, b.min_length), high)
-        either = self.content(a).union(self.content(b), max_states=self._limits.max_states)
+        either = self.content(a).union(self.content(b), max_states=self.max_states)
         return StringSet(either)
 
     def _intersect_objects(self, a: ObjectShape, b: ObjectShape) -> ObjectShape:

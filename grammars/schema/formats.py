@@ -1,6 +1,7 @@
 """Formats (JSON Schema Validation 2020-12, section 7.3) as patterns that match the whole string.
 
-Each is exact or narrower than its RFC, never wider: what is generated is valid. Narrower where noted.
+Each is exact or narrower than its RFC, never wider: what is generated is valid. Where it is
+narrower, a comment says so.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 _MAX_STATES: Final = 100_000
 
-# RFC 3339, section 5.6, with the real calendar: 29 February in leap years of the Gregorian rule only.
+# RFC 3339, section 5.6, with the real calendar: 29 February in leap years only.
 _LEAP_YEAR = r"(?:\d\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)"
 _DATE = (
     r"(?:\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)"
@@ -55,12 +56,12 @@ _IPV6 = "(?:" + "|".join(
     ]
 ) + ")"  # fmt: skip
 
-# RFC 1123, section 2.1: labels of 63 characters, 253 together. Counting both takes 24,000 states, so
-# narrower: three labels of 63 or eight of 30, either of which fits.
+# RFC 1123, section 2.1: labels of 63 characters, 253 together. Counting both takes 24,000 states,
+# so narrower: three labels of 63 or eight of 30, either of which fits.
 _LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _SHORT_LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,28}[A-Za-z0-9])?"
 _HOSTNAME = rf"(?:{_LABEL}(?:\.{_LABEL}){{0,2}}|{_SHORT_LABEL}(?:\.{_SHORT_LABEL}){{0,7}})"
-# Narrower: labels with hyphens at places 3 and 4 are reserved for A-labels (RFC 5890, section 2.3.1).
+# Narrower: no label with hyphens at places 3 and 4, the A-labels (RFC 5890, section 2.3.1).
 _RESERVED_LABEL = r"(?:^|[.@])[^.]{2}--"
 
 # RFC 5321, section 4.1.2: a dot-string or a quoted string, at a domain or an address literal.

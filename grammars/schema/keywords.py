@@ -47,6 +47,7 @@ _ENFORCED: Mapping[str, str] = {
     "format": f"enforced: {', '.join(sorted(ENFORCED_FORMATS))}; refused: "
     f"{', '.join(sorted(STANDARD_FORMATS - ENFORCED_FORMATS))}; a name unknown to the standard "
     "restricts nothing",
+    "multipleOf": "integers and decimals",
     "minimum": "",
     "maximum": "",
     "exclusiveMinimum": "a number (2020-12) or a boolean (draft-04)",
@@ -90,7 +91,6 @@ _REFUSED: Mapping[str, str] = {
     "minContains": "alone it restricts nothing and is taken; with `contains` it is refused",
     "maxContains": "alone it restricts nothing and is taken; with `contains` it is refused",
     "uniqueItems": "`false` is taken",
-    "multipleOf": "",
     "$dynamicRef": "",
     "$recursiveRef": "",
 }

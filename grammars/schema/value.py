@@ -1,8 +1,8 @@
 """Value: a set of JSON values, type by type; the algebra that schemas are evaluated to.
 
 Strings are DFAs over their decoded code points and numbers DFAs over their spelling, so that
-conjunctions of scalar keywords are intersections of automata. Objects and arrays are unions of shapes
-whose members are node ids of a `ValueGraph`: they are evaluated only when somebody looks.
+conjunctions of scalar keywords are intersections of automata. Objects and arrays are unions of
+shapes whose members are node ids of a `ValueGraph`: they are evaluated only when somebody looks.
 """
 
 from __future__ import annotations
