@@ -27,7 +27,7 @@ from server.errors import (
     RequestError,
     UnavailableError,
 )
-from server.sampling import TokenRoom, choice_seed, sampling_params
+from server.sampling import choice_seed, sampling_params
 from server.tool_choice import CallMode, tool_use
 from server.wire.checks import check_chat_request, stop_strings
 from server.wire.policy import parse_chat_request
@@ -105,12 +105,15 @@ async def admit_chat(body: Mapping[str, object], services: Services) -> Admitted
 
     prompt = await asyncio.to_thread(services.prompts.build, request)
     spec = compose(tools, None if document is None else document.spec, prompt.thinking)
-    room = TokenRoom(
-        len(prompt.token_ids), services.model.max_model_len, services.vocabulary.padded_size
+    sampling = sampling_params(
+        request,
+        services.vocabulary,
+        num_prompt_tokens=len(prompt.token_ids),
+        max_model_len=services.model.max_model_len,
     )
-    sampling = sampling_params(request, room, is_constrained=spec is not None)
     grammar = None if spec is None else await _compile(spec, request, tools, document, services)
     services.metrics.prompt_tokens.inc(len(prompt.token_ids))
+    # A stop string would cut a document or a call in the middle: it ends free text only.
     has_free_text = tools.mode in (CallMode.NONE, CallMode.AUTO) and document is None
     return AdmittedChat(
         request=request,
@@ -123,22 +126,10 @@ async def admit_chat(body: Mapping[str, object], services: Services) -> Admitted
         ignored=(
             *parsed.ignored,
             *prompt.ignored,
-            *_ignored_stops(request, has_free_text=has_free_text, is_free=spec is None),
+            *(["stop"] if request.stop and not has_free_text else []),
         ),
         unknown=parsed.unknown,
     )
-
-
-def _ignored_stops(
-    request: ChatCompletionRequest, *, has_free_text: bool, is_free: bool
-) -> list[str]:
-    """Ways to stop that would cut a document or a call in the middle, and so have no effect."""
-    ignored = []
-    if request.stop and not has_free_text:
-        ignored.append("stop")
-    if request.stop_token_ids and not is_free:
-        ignored.append("stop_token_ids")
-    return ignored
 
 
 def _check_schema_sizes(tools: ToolUse, document: Document | None, limit: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 from fastapi import FastAPI, Request, Response
@@ -23,17 +23,32 @@ from server.routes.health import health_routes
 from server.routes.models import model_routes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractAsyncContextManager
+
     from server.services import Services
+
+Lifespan: TypeAlias = "Callable[[FastAPI], AbstractAsyncContextManager[None]]"
 
 _HINTS = {
     "/v1/embeddings": "this server generates text; use a server of embedding models",
 }
 
 
-def create_app(services: Services) -> FastAPI:
-    """The application. All answers, errors included, have OpenAI's shapes."""
+def create_app(services: Services, *, lifespan: Lifespan | None = None) -> FastAPI:
+    """The application. All answers, errors included, have OpenAI's shapes.
+
+    Args:
+        services: what the routes work with.
+        lifespan: entered before the first request and left after the last.
+    """
     app = FastAPI(
-        title="Tightrope", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
+        title="Tightrope",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+        lifespan=lifespan,
     )
     app.include_router(chat_routes(services))
     app.include_router(model_routes(services))

@@ -7,6 +7,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, TypeVar
 
 from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Coroutine
@@ -45,8 +46,8 @@ async def _wait_for_disconnect(receive: Receive) -> None:
         pass
 
 
-class EventStreamResponse:
-    """An ASGI answer of server-sent events.
+class EventStreamResponse(Response):
+    """An answer of server-sent events.
 
     The chunks are closed (and what they are made from aborted) as soon as the client goes, also while
     nothing is sent. A comment is sent after `keep_alive_s` seconds of silence.
@@ -60,25 +61,24 @@ class EventStreamResponse:
     def __init__(
         self, chunks: AsyncGenerator[bytes, None], headers: dict[str, str], keep_alive_s: float
     ) -> None:
+        no_buffers = {"cache-control": "no-cache", "x-accel-buffering": "no"}
+        super().__init__(headers=no_buffers | headers, media_type="text/event-stream")
+        del self.headers["content-length"]
         self._chunks = chunks
         self._keep_alive_s = keep_alive_s
         self._was_silent = True
         self._sending = asyncio.Lock()
-        self._headers = {
-            "content-type": "text/event-stream; charset=utf-8",
-            "cache-control": "no-cache",
-            "x-accel-buffering": "no",
-        } | headers
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await unless_disconnected(receive, self._send_all(send))
         except (ClientDisconnect, OSError):
             return
 
     async def _send_all(self, send: Send) -> None:
-        raw = [(name.encode(), value.encode("latin-1")) for name, value in self._headers.items()]
-        await send({"type": "http.response.start", "status": 200, "headers": raw})
+        await send(
+            {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
+        )
         pinging = asyncio.create_task(self._ping(send))
         try:
             async with aclosing(self._chunks) as chunks:

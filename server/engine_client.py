@@ -15,6 +15,14 @@ if TYPE_CHECKING:
 class EngineClient(Protocol):
     """Generates sequences; one for each request of ours, n for a chat with n choices."""
 
+    def check_request(self, request: Request) -> None:
+        """Refuse a request that could never run, before anything is sent to a client.
+
+        Raises:
+            InvalidRequestError: names the field and the way out.
+        """
+        ...
+
     def generate(self, request: Request) -> AsyncGenerator[RequestOutput, None]:
         """The outputs of one sequence, the last with a finish reason.
 

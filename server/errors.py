@@ -2,6 +2,7 @@
 
 ServerError
 ├── RequestError                 the caller must change the request (400)
+│   ├── MalformedHttpError           what came is not HTTP/1.1
 │   ├── MalformedBodyError           not a JSON object in UTF-8, or past a limit of the JSON guard
 │   ├── InvalidValueError            a field has a value that it may not have
 │   ├── MissingFieldError            a required field is absent
@@ -49,6 +50,10 @@ class ServerError(Exception):
 
 class RequestError(ServerError):
     """The request is refused; sending it again unchanged cannot help."""
+
+
+class MalformedHttpError(RequestError):
+    """What came over the connection is not HTTP/1.1, or its headers are too large."""
 
 
 class MalformedBodyError(RequestError):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _OPEN_PATHS = frozenset({"/health", "/ready"})
 """Served without a key: they say nothing but yes or no."""
 
-_log = logging.getLogger("tightrope.server")
+_log = logging.getLogger(__name__)
 
 
 class Gate:
@@ -93,7 +93,7 @@ class Gate:
             return False
         digest = hashlib.sha256(key.strip()).digest()
         # All are compared, so the time does not tell which one came close.
-        return any([hmac.compare_digest(digest, known) for known in self._api_key_hashes])
+        return sum(hmac.compare_digest(digest, known) for known in self._api_key_hashes) > 0
 
 
 async def send_error(send: Send, error: ServerError) -> None:

@@ -48,11 +48,19 @@ class Generation:
 
     Attributes:
         usage: grows while `steps` is read.
+
+    Raises:
+        InvalidValueError: the engine could never run it.
     """
 
     def __init__(self, chat: AdmittedChat, services: Services) -> None:
         self._chat = chat
         self._services = services
+        self._requests = [chat.engine_request(choice) for choice in range(chat.num_choices)]
+        try:
+            services.engine.check_request(self._requests[0])
+        except InvalidRequestError as error:
+            raise InvalidValueError(error.parameter, error.reason) from error
         self.usage = Usage(len(chat.prompt_token_ids))
         self._deadline = (
             asyncio.get_running_loop().time() + services.config.generation_timeout_s
@@ -128,8 +136,9 @@ class Generation:
         started = time.perf_counter()
         is_first = True
         try:
-            request = self._chat.engine_request(choice)
-            async with aclosing(self._services.engine.generate(request)) as outputs:
+            async with aclosing(
+                self._services.engine.generate(self._requests[choice])
+            ) as outputs:
                 while True:
                     async with asyncio.timeout_at(self._deadline):
                         output = await anext(outputs, None)
@@ -140,8 +149,6 @@ class Generation:
                         seconds = time.perf_counter() - started
                         self._services.metrics.first_token_seconds.observe(seconds)
                     yield output
-        except InvalidRequestError as error:
-            raise InvalidValueError(error.parameter, error.reason) from error
         except EngineError as error:
             raise UnavailableError("The engine has stopped; try again later") from error
         except TimeoutError as error:

@@ -2,48 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.request import SamplingParams
 from server.errors import InvalidValueError
 
 if TYPE_CHECKING:
+    from grammars.vocabulary import Vocabulary
     from server.wire.chat_request import ChatCompletionRequest
 
 _MIN_TEMPERATURE = 1e-5
 """Below it a temperature acts as 0: dividing logits by less only overflows."""
 
 
-@dataclass(frozen=True, slots=True)
-class TokenRoom:
-    """What bounds the tokens of an answer.
-
-    Args:
-        num_prompt_tokens: of this request.
-        max_model_len: tokens of prompt and answer together.
-        padded_vocab_size: token ids are below it.
-    """
-
-    num_prompt_tokens: int
-    max_model_len: int
-    padded_vocab_size: int
-
-
 def sampling_params(
-    request: ChatCompletionRequest, room: TokenRoom, *, is_constrained: bool
+    request: ChatCompletionRequest,
+    vocabulary: Vocabulary,
+    *,
+    num_prompt_tokens: int,
+    max_model_len: int,
 ) -> SamplingParams:
-    """The parameters of the first choice; `with_choice_seed` gives those of the others.
+    """The parameters of a request; the choices differ by `choice_seed` alone.
 
     * Of `max_tokens` and `max_completion_tokens` the smaller counts, cut to the context's room.
     * `top_p` 0 and temperatures below 1e-5 mean greedy.
-    * `stop_token_ids` end free text only: under a grammar the document's end does.
+    * The vocabulary's end tokens end free text, whatever the model's own configuration lists. Under a
+      grammar the engine lets neither them nor `stop_token_ids` cut an incomplete text.
 
     Raises:
         InvalidValueError: a token id outside the vocabulary, or min_tokens above max_tokens.
     """
     limits = [request.max_tokens, request.max_completion_tokens]
-    free = room.max_model_len - room.num_prompt_tokens
+    free = max_model_len - num_prompt_tokens
     max_tokens = min([free, *(limit for limit in limits if limit is not None)])
     min_tokens = request.min_tokens or 0
     if min_tokens > max_tokens:
@@ -55,7 +45,9 @@ def sampling_params(
         temperature = 0.0
     stop_token_ids = tuple(request.stop_token_ids or ())
     for token_id in stop_token_ids:
-        _check_token_id("stop_token_ids", token_id, room)
+        _check_token_id("stop_token_ids", token_id, vocabulary)
+    if not request.ignore_eos:
+        stop_token_ids += vocabulary.end_token_ids
     return SamplingParams(
         max_tokens=max_tokens,
         temperature=temperature,
@@ -66,9 +58,9 @@ def sampling_params(
         frequency_penalty=request.frequency_penalty or 0.0,
         repetition_penalty=request.repetition_penalty or 1.0,
         seed=request.seed,
-        logit_bias=_logit_bias(request, room),
+        logit_bias=_logit_bias(request, vocabulary),
         num_logprobs=(request.top_logprobs or 0) if request.logprobs else None,
-        stop_token_ids=() if is_constrained else stop_token_ids,
+        stop_token_ids=stop_token_ids,
         ignore_eos=bool(request.ignore_eos),
         min_tokens=min_tokens,
     )
@@ -79,19 +71,19 @@ def choice_seed(seed: int | None, choice: int) -> int | None:
     return None if seed is None else (seed + choice) % 2**63
 
 
-def _logit_bias(request: ChatCompletionRequest, room: TokenRoom) -> dict[int, float]:
+def _logit_bias(request: ChatCompletionRequest, vocabulary: Vocabulary) -> dict[int, float]:
     biases: dict[int, float] = {}
     for key, bias in (request.logit_bias or {}).items():
         if not (key.isascii() and key.isdecimal() and len(key) <= 10):
             raise InvalidValueError("logit_bias", f"the key {key[:32]!r} is not a token id")
-        _check_token_id("logit_bias", int(key), room)
+        _check_token_id("logit_bias", int(key), vocabulary)
         biases[int(key)] = bias
     return biases
 
 
-def _check_token_id(param: str, token_id: int, room: TokenRoom) -> None:
-    if token_id >= room.padded_vocab_size:
+def _check_token_id(param: str, token_id: int, vocabulary: Vocabulary) -> None:
+    if token_id >= vocabulary.padded_size:
         raise InvalidValueError(
             param,
-            f"{token_id} is not a token id; the vocabulary has {room.padded_vocab_size}",
+            f"{token_id} is not a token id; the vocabulary has {vocabulary.padded_size}",
         )

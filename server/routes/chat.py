@@ -28,7 +28,7 @@ def chat_routes(services: Services) -> APIRouter:
     router = APIRouter()
 
     @router.post("/v1/chat/completions", response_model=None)
-    async def create_chat_completion(request: Request) -> Response | EventStreamResponse:
+    async def create_chat_completion(request: Request) -> Response:
         body = await read_json_object(request, services.config)
         chat = await unless_disconnected(request.receive, admit_chat(body, services))
         generation = Generation(chat, services)

@@ -33,9 +33,13 @@ def byte_vocabulary(controls: tuple[str, ...] = ()) -> Vocabulary:
             for index, text in enumerate(added)
         ],
         "normalizer": None,
-        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False},
+        "pre_tokenizer": {
+            "type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False,
+        },
         "post_processor": None,
-        "decoder": {"type": "ByteLevel"},
+        "decoder": {
+            "type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False,
+        },
         "model": {
             "type": "BPE",
             "vocab": {spelling: byte for byte, spelling in enumerate(byte_alphabet())},

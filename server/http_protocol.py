@@ -1,0 +1,60 @@
+"""HttpProtocol: uvicorn's HTTP/1.1 with a limit on the time that headers may take."""
+
+from __future__ import annotations
+
+import asyncio
+
+import h11
+import msgspec
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from server.errors import MalformedHttpError, error_body
+
+
+def http_protocol(header_timeout_s: float) -> type[H11Protocol]:
+    """The protocol class for uvicorn's `http` setting.
+
+    Args:
+        header_timeout_s: seconds from a connection's start, or from the first byte of a later request
+            on it, to the end of the request's headers; then the connection is closed.
+    """
+
+    class HttpProtocol(H11Protocol):
+        """One connection."""
+
+        _header_timer: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self._watch_headers()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            self._watch_headers()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop_timer()
+            super().connection_lost(exc)
+
+        def send_400_response(self, msg: str) -> None:
+            """The answer to what is no HTTP, in the shape of all errors."""
+            body = msgspec.json.encode(error_body(MalformedHttpError(msg)))
+            headers = [("content-type", "application/json"), ("connection", "close")]
+            headers.append(("content-length", str(len(body))))
+            reason = h11.Response(status_code=400, headers=headers, reason=b"Bad Request")
+            for event in (reason, h11.Data(data=body), h11.EndOfMessage()):
+                self.transport.write(self.conn.send(event) or b"")
+            self.transport.close()
+
+        def _watch_headers(self) -> None:
+            if self.conn.their_state is not h11.IDLE:
+                self._stop_timer()
+            elif self._header_timer is None:
+                self._header_timer = self.loop.call_later(header_timeout_s, self.transport.close)
+
+        def _stop_timer(self) -> None:
+            if self._header_timer is not None:
+                self._header_timer.cancel()
+                self._header_timer = None
+
+    return HttpProtocol

@@ -1,0 +1,132 @@
+"""A whole server around a scripted engine: byte tokens, a chat template of our own, real sockets."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import uvicorn
+from tokenizers import Tokenizer
+from transformers import PreTrainedTokenizerFast
+
+from grammars.compile import compile_grammar
+from server.app import create_app
+from server.chat.prompt import PromptBuilder
+from server.chat.template import ChatTemplate
+from server.config import ServerConfig
+from server.grammar_compiler import GrammarCompiler
+from server.http_protocol import http_protocol
+from server.metrics import Metrics
+from server.services import ServedModel, Services
+from tests.support.byte_vocabulary import byte_vocabulary
+from tests.support.scripted_engine import ScriptedEngine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MODEL = "tiny"
+TAGS = ("<think>", "</think>", "<tool_call>", "</tool_call>")
+CONTROLS = ("<|im_start|>", "<|im_end|>", *TAGS)
+
+PLAIN_TEMPLATE = """\
+{%- for message in messages %}
+{{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}
+{%- endfor %}
+{%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"""
+
+TOOL_TEMPLATE = """\
+{%- if tools %}<|im_start|>system
+<tools>{% for tool in tools %}{{ tool | tojson }}{% endfor %}</tools><|im_end|>
+{% endif %}
+{%- for message in messages %}
+{{- '<|im_start|>' + message.role + '\\n' + message.content }}
+{%- for call in message.tool_calls or [] %}
+{{- '<tool_call>\\n{"name": "' + call.function.name + '", "arguments": ' }}
+{{- call.function.arguments | tojson + '}\\n</tool_call>' }}
+{%- endfor %}{{ '<|im_end|>\\n' }}
+{%- endfor %}
+{%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"""
+
+THINKING_TEMPLATE = (
+    TOOL_TEMPLATE
+    + """
+{%- if add_generation_prompt and enable_thinking is defined and not enable_thinking %}
+{{- '<think>\\n\\n</think>\\n\\n' }}{% endif %}"""
+)
+"""The model may open a block itself; `enable_thinking: false` closes one in the prompt."""
+
+OPEN_THINKING_TEMPLATE = TOOL_TEMPLATE + "{% if add_generation_prompt %}<think>\n{% endif %}"
+"""The prompt opens the block, as DeepSeek-R1's does."""
+
+
+def tokenizer_json(controls: tuple[str, ...] = CONTROLS) -> str:
+    return byte_vocabulary(controls)._source.decode()
+
+
+def chat_template(source: str, controls: tuple[str, ...] = CONTROLS) -> ChatTemplate:
+    tokenizer = Tokenizer.from_str(tokenizer_json(controls))
+    return ChatTemplate(PreTrainedTokenizerFast(tokenizer_object=tokenizer, chat_template=source))
+
+
+def prompt_builder(
+    source: str, controls: tuple[str, ...] = CONTROLS, *, max_model_len: int = 20_000
+) -> PromptBuilder:
+    return PromptBuilder(
+        chat_template(source, controls), tokenizer_json(controls), max_model_len=max_model_len
+    )
+
+
+def make_services(
+    *texts: str,
+    template: str = TOOL_TEMPLATE,
+    controls: tuple[str, ...] = CONTROLS,
+    config: ServerConfig | None = None,
+    max_model_len: int = 20_000,
+    **engine_options: object,
+) -> Services:
+    """Services whose engine writes `texts`; grammars are compiled by the real compiler."""
+    config = config or ServerConfig()
+    vocabulary = byte_vocabulary(controls)
+    return Services(
+        config=config,
+        model=ServedModel((MODEL,), 1_700_000_000, max_model_len, "fp_test"),
+        prompts=prompt_builder(template, controls, max_model_len=max_model_len),
+        vocabulary=vocabulary,
+        compiler=GrammarCompiler(
+            lambda spec: compile_grammar(spec, vocabulary), max_concurrent=1, max_waiting=8
+        ),
+        engine=ScriptedEngine(vocabulary, list(texts) or ["ok"], **engine_options),
+        metrics=Metrics(),
+    )
+
+
+@contextmanager
+def running(services: Services) -> Iterator[str]:
+    """Serve on a free port of the loopback; gives the base URL."""
+    config = uvicorn.Config(
+        create_app(services),
+        port=0,
+        http=http_protocol(services.config.header_timeout_s),
+        h11_max_incomplete_event_size=services.config.max_header_bytes,
+        ws="none",
+        log_config=None,
+        timeout_graceful_shutdown=1,
+    )
+    started = threading.Event()
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets=None) -> None:
+            await super().startup(sockets)
+            started.set()
+
+    server = Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    assert started.wait(30)
+    try:
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join(10)
