@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
@@ -92,70 +91,46 @@ class Slice:
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of the arrays, with every row that may be asked for."""
+        """Bytes of the arrays."""
         rests = sum(leaving.rests.memory_bytes for leaving in self.exits)
-        return self._inner_ids.nbytes + 4 * self._num_words * len(self._inner_end) + rests
-
-
-class _Verdict(Enum):
-    """What is known of a lexer state without a slice."""
-
-    MET_ONCE = 1
-    BETTER_WALKED = 2
+        return self._inner_ids.nbytes + 4 * self._num_words * len(self._rows) + rests
 
 
 class SliceCache:
-    """The slices of a vocabulary (see `Vocabulary.derive`); one lives as long as its Dfa.
-
-    Making a slice costs as much as a walk. So the first one who asks is told to walk, and only a
-    lexer state that is met again gets a slice.
-    """
+    """The slices of a vocabulary (see `Vocabulary.derive`); one lives as long as its Dfa."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._tokens = vocabulary.derive(build_token_symbols)
         self._num_words = vocabulary.num_words
-        self._entries: WeakKeyDictionary[Dfa, dict[int, Slice | _Verdict]] = WeakKeyDictionary()
-        self._num_bytes = 0
+        self._slices: WeakKeyDictionary[Dfa, dict[int, Slice | None]] = WeakKeyDictionary()
         self._lock = threading.Lock()
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of all slices."""
+        slices = [x for of_dfa in self._slices.values() for x in of_dfa.values() if x is not None]
+        return sum(x.memory_bytes for x in slices)
 
     def find(self, dfa: Dfa, state: int) -> Slice | None:
         """The slice of a lexer state (its number in `dfa`); None where a walk is the better way."""
         with self._lock:
-            entries = self._entries.setdefault(dfa, {})
-            match entries.get(state):
-                case Slice() as found:
-                    return found
-                case _Verdict.BETTER_WALKED:
-                    return None
-                case _Verdict.MET_ONCE:
-                    return self._add(dfa, state)
-                case None:
-                    is_wide = _num_live_bytes(dfa, state) >= MIN_LIVE_BYTES
-                    entries[state] = _Verdict.MET_ONCE if is_wide else _Verdict.BETTER_WALKED
-                    return None
-
-    def prepare(self, dfa: Dfa) -> None:
-        """Make the slices of all states of a Dfa now, so that no text has to wait for them."""
-        with self._lock:
-            for state in range(1, dfa.num_states):
-                if _num_live_bytes(dfa, state) >= MIN_LIVE_BYTES:
-                    self._add(dfa, state)
+            of_dfa = self._slices.get(dfa, {})
+            return of_dfa[state] if state in of_dfa else self._add(dfa, state)
 
     def _add(self, dfa: Dfa, state: int) -> Slice | None:
-        if self._num_bytes > MAX_SLICE_BYTES:
-            self._entries.clear()
-            self._num_bytes = 0
-        made = build_slice(self._tokens, dfa, state, self._num_words)
-        entries = self._entries.setdefault(dfa, {})
-        entries[state] = _Verdict.BETTER_WALKED if made is None else made
-        self._num_bytes += 0 if made is None else made.memory_bytes
+        made = None
+        if _num_live_bytes(dfa, state) >= MIN_LIVE_BYTES:
+            if self.memory_bytes > MAX_SLICE_BYTES:
+                self._slices.clear()
+            made = build_slice(self._tokens, dfa, state, self._num_words)
+        self._slices.setdefault(dfa, {})[state] = made
         return made
 
 
 def build_slice(tokens: TokenSymbols, dfa: Dfa, state: int, num_words: int) -> Slice | None:
-    """The slice of a lexer state; None where more than MAX_LEAVING_TOKENS tokens leave it."""
+    """The slice of a lexer state; None where MAX_LEAVING_TOKENS or more tokens leave it."""
     is_closed = (dfa.label != NO_LABEL) & ~np.any(dfa.next_state != DEAD, axis=1)
-    inner, leaving = _sort_tokens(
+    inner_ids, inner_counts, leaving = _sort_tokens(
         tokens.trie,
         tokens.longest,
         dfa.symbol_class,
@@ -168,20 +143,18 @@ def build_slice(tokens: TokenSymbols, dfa: Dfa, state: int, num_words: int) -> S
     )
     if len(leaving) == MAX_LEAVING_TOKENS:
         return None
-    inner = inner[np.argsort(inner[:, 1], kind="stable")]
-    inner_end = np.cumsum(np.bincount(inner[:, 1], minlength=1))
-    kinds = np.unique(leaving[:, 2:4], axis=0)
-    exits = (
-        _build_exit(tokens, leaving[np.all(leaving[:, 2:4] == kind, axis=1)]) for kind in kinds
-    )
-    return Slice(tuple(exits), np.ascontiguousarray(inner[:, 0]), inner_end, num_words)
+    inner_ids = inner_ids[np.argsort(inner_counts, kind="stable")]
+    inner_end = np.cumsum(np.bincount(inner_counts, minlength=1))
+    kind = 2 * leaving[:, 2] + leaving[:, 3]
+    exits = (_build_exit(tokens, leaving[kind == one]) for one in np.unique(kind))
+    return Slice(tuple(exits), inner_ids, inner_end, num_words)
 
 
 def _build_exit(tokens: TokenSymbols, leaving: NDArray[np.int32]) -> Exit:
     """The exit of leaving tokens (columns as in `_sort_tokens`) of one label."""
     begin = tokens.begin[leaving[:, 0]] + leaving[:, 4]
     end = tokens.end[leaving[:, 0]]
-    text = tokens.symbols.astype(">u2").tobytes()  # compares as the symbols do
+    text = tokens.sortable
     rests = [text[2 * b : 2 * e] for b, e in zip(begin.tolist(), end.tolist(), strict=True)]
     order = np.array(sorted(range(len(rests)), key=rests.__getitem__))
     return Exit(
@@ -214,15 +187,16 @@ def _sort_tokens(
     is_boundary: NDArray[np.bool_],
     start: int,
     max_leaving: int,
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+) -> tuple[NDArray[np.int32], NDArray[np.uint16], NDArray[np.int32]]:
     """Read every token with a Dfa until a label fires.
 
     Returns:
-        The tokens that fire none: int32, (n, 2), token id and characters counted.
+        The tokens that fire none, int32, (n,), and uint16, (n,), the characters that each counts.
         Those that fire one: int32, (m, 5), token id, characters counted before, label, whether it
         ends a counted string, symbols read before; `max_leaving` rows if there are so many or more.
     """
-    inner = np.empty((len(trie.token_ids), 2), np.int32)
+    inner_ids = np.empty(len(trie.token_ids), np.int32)
+    inner_counts = np.empty(len(trie.token_ids), np.uint16)
     leaving = np.empty((max_leaving, 5), np.int32)
     num_inner = 0
     num_leaving = 0
@@ -242,8 +216,8 @@ def _sort_tokens(
             lexer_at[level] = following
             counted_at[level] = counted + is_boundary[lexer]
             for i in range(trie.first_token[node], trie.first_token[node + 1]):
-                inner[num_inner, 0] = trie.token_ids[i]
-                inner[num_inner, 1] = counted_at[level]
+                inner_ids[num_inner] = trie.token_ids[i]
+                inner_counts[num_inner] = counted_at[level]
                 num_inner += 1
             node += 1
             continue
@@ -251,7 +225,7 @@ def _sort_tokens(
         if fired != 0:
             for i in range(trie.first_token[node], trie.first_token[trie.subtree_end[node]]):
                 if num_leaving == max_leaving:
-                    return inner[:num_inner], leaving
+                    return inner_ids[:num_inner], inner_counts[:num_inner], leaving
                 leaving[num_leaving, 0] = trie.token_ids[i]
                 leaving[num_leaving, 1] = counted
                 leaving[num_leaving, 2] = fired
@@ -259,4 +233,4 @@ def _sort_tokens(
                 leaving[num_leaving, 4] = level if following != 0 else level - 1
                 num_leaving += 1
         node = trie.subtree_end[node]
-    return inner[:num_inner], leaving[:num_leaving]
+    return inner_ids[:num_inner], inner_counts[:num_inner], leaving[:num_leaving]
