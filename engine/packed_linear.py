@@ -40,14 +40,16 @@ class PackedLinear(nn.Module):
 
 
 def can_pack(device: torch.device, dtype: torch.dtype) -> bool:
-    """Whether this torch has the packed kernel for the device and dtype."""
-    return (
-        device.type == "cpu"
-        and dtype in (torch.float32, torch.bfloat16)
-        and torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]  # torch's stub
-        and hasattr(torch.ops.mkldnn, "_linear_pointwise")
-        and hasattr(torch.ops.mkldnn, "_reorder_linear_weight")
-    )
+    """Whether torch has the packed kernel for this processor and dtype; found out by trying."""
+    if device.type != "cpu":
+        return False
+    try:
+        packed = PackedLinear(nn.Linear(16, 16, dtype=dtype))
+        with torch.inference_mode():
+            packed(torch.zeros((1, 16), dtype=dtype))
+    except (RuntimeError, AttributeError):
+        return False
+    return True
 
 
 def pack_linear_layers(model: nn.Module) -> None:

@@ -27,19 +27,15 @@ class SamplingState:
         self.num_recorded = 0
         self._seed = fresh_seed() if params.seed is None else params.seed
         self._prompt_token_ids = prompt_token_ids
-        self._output_token_ids: list[int] = []
-        self._output_counts: torch.Tensor | None = None
-        self._is_seen: torch.Tensor | None = None
+        self._uncounted_token_ids: list[int] = []
+        self._counts: tuple[torch.Tensor, torch.Tensor] | None = None
         self._bias: tuple[torch.Tensor, torch.Tensor] | None = None
 
     def record(self, token_id: int) -> None:
         """Count a generated token."""
         self.num_recorded += 1
         if self.has_penalties:
-            self._output_token_ids.append(token_id)
-            if self._output_counts is not None and self._is_seen is not None:
-                self._output_counts[token_id] += 1
-                self._is_seen[token_id] = True
+            self._uncounted_token_ids.append(token_id)
 
     @property
     def has_penalties(self) -> bool:
@@ -54,7 +50,7 @@ class SamplingState:
         return uniform(self._seed, self.num_recorded)
 
     def token_counts(self, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """What the penalties look at, kept up to date by `record`.
+        """What the penalties look at: the tokens recorded so far.
 
         Args:
             like: (padded_vocab_size,) float; gives width, dtype and device.
@@ -63,15 +59,17 @@ class SamplingState:
             How often each token was generated, (padded_vocab_size,) of `like`'s dtype, and whether
             it occurs in prompt or output, bool. Owned by the state.
         """
-        if self._output_counts is None or self._is_seen is None:
-            output_ids = torch.tensor(self._output_token_ids, dtype=torch.int64, device=like.device)
-            prompt_ids = torch.tensor(self._prompt_token_ids, dtype=torch.int64, device=like.device)
-            counts = torch.zeros_like(like)
-            counts.index_add_(0, output_ids, like.new_ones(len(output_ids)))
-            is_seen = counts > 0
-            is_seen[prompt_ids] = True
-            self._output_counts, self._is_seen = counts, is_seen
-        return self._output_counts, self._is_seen
+        if self._counts is None:
+            is_seen = torch.zeros_like(like, dtype=torch.bool)
+            is_seen[torch.tensor(self._prompt_token_ids, device=like.device)] = True
+            self._counts = (torch.zeros_like(like), is_seen)
+        counts, is_seen = self._counts
+        if self._uncounted_token_ids:
+            token_ids = torch.tensor(self._uncounted_token_ids, device=like.device)
+            counts.index_add_(0, token_ids, like.new_ones(len(token_ids)))
+            is_seen[token_ids] = True
+            self._uncounted_token_ids = []
+        return counts, is_seen
 
     def bias(self, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
         """`logit_bias` as token ids, int64, and values, float32, both on `device`."""

@@ -79,6 +79,7 @@ def test_each_of_a_batch_of_16_gets_what_it_gets_alone(pack_linear_weights):
     assert engine.info.is_batch_invariant
     alone = {str(i): run_all(engine, [mixed_request(i, str(i))])[str(i)] for i in range(16)}
     together = run_all(engine, [mixed_request(i, str(i)) for i in range(16)])
+    assert all(finished.error is None and finished.token_ids for finished in alone.values())
     # Equality of everything: tokens, and the logprobs to the last bit.
     assert together == alone
 

@@ -1,0 +1,114 @@
+"""Constraints decide: what may be generated, when it ends, and against which settings they win."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.output import FinishReason
+from engine.request import SamplingParams
+from tests.engine.support import EOS, VOCAB_SIZE, Script, greedy, prompt, run_one
+
+
+@pytest.mark.parametrize(
+    "sampling",
+    [
+        greedy(20),
+        SamplingParams(max_tokens=20, seed=1),
+        SamplingParams(max_tokens=20, seed=2, temperature=100.0, min_p=0.2),
+        SamplingParams(max_tokens=20, seed=3, top_p=0.01, frequency_penalty=2.0),
+        SamplingParams(max_tokens=20, seed=4, top_k=1, repetition_penalty=1.5),
+        SamplingParams(max_tokens=20, seed=5, logit_bias=dict.fromkeys(range(3, 200), -100.0)),
+    ],
+)
+def test_only_allowed_tokens_are_generated_whatever_the_settings(engine, sampling):
+    allowed = [{50, 51}, {60}, {70, 71, 72}, {80}]
+    finished = run_one(engine, prompt(8), sampling, Script(allowed))
+    assert finished.finish_reason is FinishReason.STOP
+    assert len(finished.token_ids) == 4
+    assert all(token in tokens for token, tokens in zip(finished.token_ids, allowed, strict=True))
+
+
+def test_a_constraint_that_cannot_go_on_stops_at_once_without_an_end_token(engine):
+    constraint = Script([{50}, {51}])
+    finished = run_one(engine, prompt(8), greedy(20), constraint)
+    assert (finished.token_ids, finished.finish_reason) == ([50, 51], FinishReason.STOP)
+    assert constraint.accepted == [50, 51]
+
+
+def test_an_end_token_that_the_mask_allows_is_accepted_and_not_returned(engine):
+    constraint = Script([{50}, {51}], ends_by_itself=False)
+    finished = run_one(engine, prompt(8), greedy(20), constraint)
+    assert (finished.token_ids, finished.finish_reason) == ([50, 51], FinishReason.STOP)
+    assert constraint.accepted == [50, 51, EOS]
+
+
+def test_an_end_token_inside_the_text_is_text_where_the_constraint_says_so(engine):
+    class TextWithEndToken(Script):
+        is_terminated = property(lambda self: len(self.accepted) == 3)
+
+    finished = run_one(engine, prompt(8), greedy(20), TextWithEndToken([{50}, {EOS}, {51}]))
+    assert finished.token_ids == [50, EOS, 51]
+
+
+def test_min_tokens_gives_way_where_only_an_end_token_is_allowed(engine):
+    constraint = Script([{50}], ends_by_itself=False)
+    sampling = greedy(20, min_tokens=10, ignore_eos=False)
+    finished = run_one(engine, prompt(8), sampling, constraint)
+    assert (finished.token_ids, finished.finish_reason) == ([50], FinishReason.STOP)
+
+
+def test_min_tokens_holds_where_the_constraint_has_a_choice(engine):
+    constraint = Script([{50}] * 9, ends_by_itself=False, complete_from=1)
+    sampling = greedy(20, min_tokens=6, logit_bias={EOS: 100.0})
+    finished = run_one(engine, prompt(8), sampling, constraint)
+    assert (finished.token_ids, finished.finish_reason) == ([50] * 6, FinishReason.STOP)
+
+
+def test_ignore_eos_does_not_carry_a_constrained_text_past_its_end(engine):
+    constraint = Script([{50}], ends_by_itself=False)
+    finished = run_one(engine, prompt(8), greedy(20, ignore_eos=True), constraint)
+    assert (finished.token_ids, finished.finish_reason) == ([50], FinishReason.STOP)
+
+
+def test_a_stop_token_cannot_cut_an_incomplete_text_short(engine):
+    sampling = greedy(20, stop_token_ids=(60,), logit_bias={60: 100.0})
+    finished = run_one(engine, prompt(8), sampling, Script([{60, 61}] * 3))
+    assert (finished.token_ids, finished.finish_reason) == ([61, 61, 61], FinishReason.STOP)
+
+
+def test_a_stop_token_is_text_where_the_constraint_allows_nothing_else(engine):
+    sampling = greedy(20, stop_token_ids=(60,))
+    finished = run_one(engine, prompt(8), sampling, Script([{50}, {60}, {51}]))
+    assert finished.token_ids == [50, 60, 51]
+
+
+def test_a_stop_token_ends_a_complete_text(engine):
+    sampling = greedy(20, stop_token_ids=(60,), logit_bias={60: 100.0})
+    finished = run_one(engine, prompt(8), sampling, Script([{60, 61}] * 9, complete_from=2))
+    assert (finished.token_ids, finished.finish_reason) == ([61, 61], FinishReason.STOP)
+
+
+def test_an_unfinished_constrained_text_ends_at_max_tokens_with_reason_length(engine):
+    finished = run_one(engine, prompt(8), greedy(2), Script([{50}] * 5))
+    assert (finished.token_ids, finished.finish_reason) == ([50, 50], FinishReason.LENGTH)
+
+
+def test_a_text_that_terminates_on_its_last_token_has_reason_stop(engine):
+    finished = run_one(engine, prompt(8), greedy(2), Script([{50}] * 2))
+    assert (finished.token_ids, finished.finish_reason) == ([50, 50], FinishReason.STOP)
+
+
+def test_logprobs_under_a_constraint_are_finite_and_of_allowed_tokens_only(engine):
+    allowed = {50, 60, 70}
+    finished = run_one(engine, prompt(8), greedy(4, num_logprobs=10), Script([allowed] * 4))
+    assert len(finished.logprobs) == 4
+    for token_id, entry in zip(finished.token_ids, finished.logprobs, strict=True):
+        assert entry.token_id == token_id
+        assert {top_id for top_id, _ in entry.top} == allowed
+        assert entry.logprob == max(logprob for _, logprob in entry.top)
+        assert -1e4 < entry.logprob <= 0
+
+
+def test_the_last_token_of_the_vocabulary_can_be_allowed_alone(engine):
+    finished = run_one(engine, prompt(8), greedy(4), Script([{VOCAB_SIZE - 1}]))
+    assert finished.token_ids == [VOCAB_SIZE - 1]
