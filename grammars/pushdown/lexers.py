@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, assert_never
 
 from grammars.automata import codepoint_dfa, json_string
 from grammars.automata.lexer import LexerBuilder
+from grammars.automata.speakable import without_bytes
 from grammars.byte_lru import ByteLru
 from grammars.pushdown.free_text import free_text_dfa
 from grammars.pushdown.terminals import Key, Match, Numbers, OtherKey, Strings, TextUntil, Word
@@ -19,21 +21,31 @@ if TYPE_CHECKING:
     from grammars.schema.value import StringSet
 
 _CACHE_BYTES: Final = 64 * 1024 * 1024
-_cache: Final[ByteLru[tuple[tuple[Terminal, ...], int], Lexer]] = ByteLru(_CACHE_BYTES)
+_cache: Final[ByteLru[tuple[tuple[Terminal, ...], int, frozenset[int]], Lexer]] = ByteLru(
+    _CACHE_BYTES
+)
 
 
-def lexer_of(terminals: tuple[Terminal, ...], max_states: int) -> Lexer:
+def lexer_of(
+    terminals: tuple[Terminal, ...], max_states: int, missing_bytes: frozenset[int]
+) -> Lexer:
     """The lexer whose item i is the i-th terminal; the same object for equal arguments.
 
     Sharing matters beyond compile time: masks inside a lexer are cached with its states.
 
+    Args:
+        terminals: what to read; every one of them has a text without missing bytes.
+        max_states: states of the lexer and of each automaton in it.
+        missing_bytes: bytes that the vocabulary cannot spell; no text with one is read.
+
     Raises:
         LimitExceededError: it needs more than `max_states` states.
     """
-    key = (terminals, max_states)
+    key = (terminals, max_states, missing_bytes)
     known = _cache.get(key)
     if known is None:
         known = _Writer(max_states).write(terminals)
+        known = replace(known, dfa=without_bytes(known.dfa, missing_bytes))
         _cache.put(key, known, known.dfa.next_state.nbytes + 64 * known.dfa.num_states)
     return known
 

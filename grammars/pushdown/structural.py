@@ -83,6 +83,7 @@ class StructuralStates:
         self, root: Part, tables: AutomatonTables, vocabulary: Vocabulary, limits: CompileLimits
     ) -> None:
         self._tables = tables
+        self._vocabulary = vocabulary
         self._limits = limits
         self._configs = ConfigTable()
         self._transitions = Transitions(self._configs, vocabulary, limits.max_states)
@@ -177,7 +178,7 @@ class StructuralStates:
             for terminal, effect in self._transitions.of(self._configs[atom.config], counted):
                 terminals.append(terminal)
                 effects.append((atom.tag, effect))
-        lexer = lexer_of(tuple(terminals), self._limits.max_states) if terminals else None
+        lexer = self._lexer(tuple(terminals)) if terminals else None
         state = self._tables.add_state(
             lexer_start=DEAD
             if lexer is None
@@ -190,6 +191,9 @@ class StructuralStates:
         )
         self._states[state] = _State(items, tuple(terminals), tuple(effects), lexer)
         return state
+
+    def _lexer(self, terminals: tuple[Terminal, ...]) -> Lexer:
+        return lexer_of(terminals, self._limits.max_states, self._vocabulary.missing_bytes)
 
     def _counted(self, atoms: Items) -> StringSet | None:
         """The bounded string that the character counter serves: it must be the only string here."""
@@ -242,7 +246,8 @@ class StructuralStates:
         known = self._contexts.get(spec)
         if known is None:
             text = spec.text if isinstance(spec, JsonSchema) else '{"type": "object"}'
-            known = JsonContext(ValueGraph(text, self._limits), spec.whitespace)
+            graph = ValueGraph(text, self._limits, self._vocabulary.missing_bytes)
+            known = JsonContext(graph, spec.whitespace)
             self._contexts[spec] = known
         return known
 

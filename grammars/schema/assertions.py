@@ -5,10 +5,10 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from grammars.automata import codepoint_dfa, json_number
+from grammars.automata import json_number
 from grammars.errors import GrammarError, InvalidGrammarError, LimitExceededError, UnsupportedError
 from grammars.schema.document import escape
-from grammars.schema.formats import ENFORCED_FORMATS, STANDARD_FORMATS, format_dfa
+from grammars.schema.formats import ENFORCED_FORMATS, STANDARD_FORMATS
 from grammars.schema.keywords import SUPPORT, Support
 from grammars.schema.value import ArrayShape, ObjectShape, StringSet, Value
 
@@ -161,32 +161,35 @@ class SchemaObject:
                     raise self._located(error, keyword) from error
         return strings
 
-    def _pattern(self) -> StringSet:
+    def _pattern(self) -> StringSet | None:
         pattern = self._schema["pattern"]
         if not isinstance(pattern, str):
             raise self._invalid("pattern", "must be a string")
-        return StringSet(self._algebra.search(pattern))
+        return self._algebra.strings_matching(pattern)
 
-    def _format(self) -> StringSet:
+    def _format(self) -> StringSet | None:
         name = self._schema["format"]
         if not isinstance(name, str):
             raise self._invalid("format", "must be a string")
         if name in STANDARD_FORMATS - ENFORCED_FORMATS:
             raise self._unsupported("format", f"format {name!r}")
-        return StringSet(format_dfa(name) if name in ENFORCED_FORMATS else None)
+        return self._algebra.strings_of_format(name) if name in ENFORCED_FORMATS else StringSet()
 
     def _object(self) -> ObjectShape:
         declared = self._schema.get("properties", {})
         if not isinstance(declared, dict):
             raise self._invalid("properties", "must be an object")
-        return ObjectShape(
-            properties=tuple(
-                (name, self._child(self._at("properties", name), member))
-                for name, member in declared.items()
-            ),
-            required=self._required(),
-            additional=self._member("additionalProperties"),
-        )
+        required = self._required()
+        members = {
+            name: self._child(self._at("properties", name), member)
+            for name, member in declared.items()
+        }
+        members |= {
+            name: self._child(self._at("properties", name), False)
+            for name in (*declared, *required)
+            if not self._algebra.can_spell(name)
+        }
+        return ObjectShape(tuple(members.items()), required, self._member("additionalProperties"))
 
     def _required(self) -> tuple[str, ...]:
         given = self._schema.get("required", [])
@@ -235,44 +238,3 @@ class SchemaObject:
                 return LimitExceededError(error.limit, error.allowed, what)
             case _:
                 return error
-
-
-def constant(given: Json, constant_node: Callable[[Json], NodeId], never: NodeId) -> Value:
-    """The value that holds exactly one JSON value (`const`, one member of `enum`)."""
-    match given:
-        case None:
-            return Value(has_null=True)
-        case bool():
-            return Value(booleans=frozenset((given,)))
-        case int() | Decimal():
-            return Value(numbers=json_number.numbers([Decimal(given)]))
-        case str():
-            return Value(strings=StringSet(codepoint_dfa.strings([given])))
-        case list():
-            nodes = tuple(constant_node(item) for item in given)
-            return Value(arrays=(ArrayShape(nodes, never, len(nodes), len(nodes)),))
-        case dict():
-            members = tuple((name, constant_node(member)) for name, member in given.items())
-            return Value(objects=(ObjectShape(members, tuple(given), never),))
-
-
-def enumeration(
-    given: list[Json], constant_node: Callable[[Json], NodeId], algebra: ValueAlgebra, never: NodeId
-) -> Value:
-    """The value that holds exactly the listed JSON values."""
-    strings = [item for item in given if isinstance(item, str)]
-    numbers = [
-        Decimal(item)
-        for item in given
-        if isinstance(item, (int, Decimal)) and not isinstance(item, bool)
-    ]
-    others = [
-        item
-        for item in given
-        if not isinstance(item, (str, int, Decimal)) or isinstance(item, bool)
-    ]
-    scalars = Value(
-        strings=StringSet(algebra.from_strings(strings)) if strings else None,
-        numbers=json_number.numbers(numbers) if numbers else None,
-    )
-    return algebra.union([scalars, *(constant(item, constant_node, never) for item in others)])

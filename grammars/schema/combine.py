@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from grammars.automata import codepoint_dfa, json_number, operations, pattern_dfa
+from grammars.automata.speakable import speakable_texts
+from grammars.byte_lru import ByteLru
 from grammars.errors import LimitExceededError
+from grammars.schema.formats import format_dfa
 from grammars.schema.value import ArrayShape, ObjectShape, StringSet, Value
 
 if TYPE_CHECKING:
@@ -16,6 +19,9 @@ if TYPE_CHECKING:
     from grammars.limits import CompileLimits
     from grammars.schema.value import NodeId
 
+_ENTRY_BYTES: Final = 1024
+_automata: Final[ByteLru[object, CodePointDfa]] = ByteLru(64 * 1024 * 1024)
+
 _Shape = TypeVar("_Shape", ObjectShape, ArrayShape)
 
 
@@ -25,11 +31,18 @@ class ValueAlgebra:
     Args:
         conjoin: makes the node of "both of these nodes".
         limits: budgets of the automata and of the number of shapes.
+        missing_bytes: bytes that the vocabulary cannot spell.
     """
 
-    def __init__(self, conjoin: Callable[[NodeId, NodeId], NodeId], limits: CompileLimits) -> None:
+    def __init__(
+        self,
+        conjoin: Callable[[NodeId, NodeId], NodeId],
+        limits: CompileLimits,
+        missing_bytes: frozenset[int] = frozenset(),
+    ) -> None:
         self._conjoin = conjoin
         self._limits = limits
+        self._missing_bytes = missing_bytes
 
     def intersect(self, a: Value, b: Value) -> Value:
         """The values that are in both."""
@@ -83,25 +96,51 @@ class ValueAlgebra:
             arrays=(ArrayShape((), anything),),
         )
 
-    def search(self, pattern: str) -> CodePointDfa:
+    def strings_matching(self, pattern: str) -> StringSet | None:
         """The strings in which `pattern` is found (Validation 2020-12, section 6.3.3)."""
-        return pattern_dfa.search(pattern, max_states=self.max_states)
+        return self._remembered(
+            ("pattern", pattern),
+            lambda: pattern_dfa.search(pattern, max_states=self.max_states),
+        )
 
-    def from_strings(self, strings: list[str]) -> CodePointDfa:
-        """Exactly these strings."""
-        return codepoint_dfa.strings(strings, max_states=self.max_states)
+    def strings_of_format(self, name: str) -> StringSet | None:
+        """The strings of an enforced format."""
+        return self._remembered(("format", name), lambda: format_dfa(name))
 
-    def restrict(
+    def strings_among(self, texts: tuple[str, ...]) -> StringSet | None:
+        """Exactly these strings, but for those that cannot be spelled."""
+        return self._remembered(
+            ("among", texts), lambda: codepoint_dfa.strings(texts, max_states=self.max_states)
+        )
+
+    def can_spell(self, text: str) -> bool:
+        """Whether the text can be written: no lone surrogate, no character without a token."""
+        return self.strings_among((text,)) is not None
+
+    def _remembered(self, key: object, make: Callable[[], CodePointDfa]) -> StringSet | None:
+        """The spellable strings of an automaton; the same object for equal arguments.
+
+        So equal patterns of different schemas have equal terminals, and share lexers and masks.
+        """
+        key = (key, self.max_states, self._missing_bytes)
+        content = _automata.get(key)
+        if content is None:
+            content = make()
+            alphabet = speakable_texts(self._missing_bytes, is_json=True)
+            if alphabet is not None:
+                content = content.intersect(alphabet, max_states=self.max_states)
+            _automata.put(key, content, content.next_state.nbytes + _ENTRY_BYTES)
+        return None if content.is_empty else StringSet(content)
+
+    def _restrict(
         self, content: CodePointDfa, min_length: int, max_length: int | None
     ) -> StringSet | None:
         """The strings of `content` whose length is within the bounds; None if there are none."""
         if min_length > 0 or max_length is not None:
-            content = content.with_length(
-                min_length, max_length, max_states=self.max_states
-            )
+            content = content.with_length(min_length, max_length, max_states=self.max_states)
         return None if content.is_empty else StringSet(content)
 
-    def content(self, strings: StringSet) -> CodePointDfa:
+    def _content(self, strings: StringSet) -> CodePointDfa:
         """The set as one automaton, counted lengths multiplied out."""
         if strings.content is not None:
             return strings.content
@@ -134,7 +173,7 @@ class ValueAlgebra:
             return None if high is not None and low > high else StringSet(None, low, high)
         counted, explicit = (a, b) if a.content is None else (b, a)
         assert explicit.content is not None
-        return self.restrict(explicit.content, counted.min_length, counted.max_length)
+        return self._restrict(explicit.content, counted.min_length, counted.max_length)
 
     def _unite_strings(self, a: StringSet | None, b: StringSet | None) -> StringSet | None:
         if a is None or b is None or a == b:
@@ -145,7 +184,7 @@ class ValueAlgebra:
             unbounded = a.max_length is None or b.max_length is None
             high = None if unbounded else max(a.max_length or 0, b.max_length or 0)
             return StringSet(None, min(a.min_length, b.min_length), high)
-        either = self.content(a).union(self.content(b), max_states=self.max_states)
+        either = self._content(a).union(self._content(b), max_states=self.max_states)
         return StringSet(either)
 
     def _intersect_objects(self, a: ObjectShape, b: ObjectShape) -> ObjectShape:

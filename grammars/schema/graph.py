@@ -17,8 +17,9 @@ from grammars.errors import (
     UnsatisfiableError,
     UnsupportedError,
 )
-from grammars.schema.assertions import SchemaObject, constant, enumeration
+from grammars.schema.assertions import SchemaObject
 from grammars.schema.combine import ValueAlgebra
+from grammars.schema.constants import Constants
 from grammars.schema.document import Place, SchemaDocument
 from grammars.schema.productive import live_value, productive_nodes, unsatisfiable_member
 from grammars.schema.value import Value
@@ -61,16 +62,19 @@ class ValueGraph:
     Args:
         text: the schema as JSON text.
         limits: compile budgets.
+        missing_bytes: bytes that the vocabulary cannot spell.
 
     Raises:
         GrammarError: anything reachable from the root is malformed, refused or over budget, or the
             root is unsatisfiable. After construction nothing is refused any more.
     """
 
-    def __init__(self, text: str, limits: CompileLimits) -> None:
+    def __init__(
+        self, text: str, limits: CompileLimits, missing_bytes: frozenset[int] = frozenset()
+    ) -> None:
         self._document = SchemaDocument(text)
         self._limits = limits
-        self._algebra = ValueAlgebra(self._conjoin, limits)
+        self._algebra = ValueAlgebra(self._conjoin, limits, missing_bytes)
         self._nodes: list[_Node] = []
         self._ids: dict[object, NodeId] = {}
         self._values: dict[NodeId, Value] = {}
@@ -78,6 +82,7 @@ class ValueGraph:
         self._live: dict[NodeId, Value] = {}
         self._anything = self._child("/additionalProperties", True)
         self._nothing = self._child("/additionalProperties", False)
+        self._constants = Constants(self._algebra, self._constant_node, self._nothing)
         self.root: NodeId = self._schema_node(self._document.root)
         self._productive = productive_nodes(self.root, self._evaluate)
         self._check_exclusive()
@@ -182,7 +187,7 @@ class ValueGraph:
             case _Conjunction(members):
                 return _Parts(self._algebra.anything(self._anything), tuple((m,) for m in members))
             case _ConstantNode(value):
-                return _Parts(constant(value, self._constant_node, self._nothing), ())
+                return _Parts(self._constants.only(value), ())
             case _SchemaNode(Place(_, bool(everything))):
                 return _Parts(self._algebra.anything(self._anything) if everything else Value(), ())
             case _SchemaNode(place):
@@ -194,7 +199,7 @@ class ValueGraph:
         schema.check_keywords()
         own = schema.assertions()
         if "const" in place.schema:
-            only = constant(place.schema["const"], self._constant_node, self._nothing)
+            only = self._constants.only(place.schema["const"])
             own = self._algebra.intersect(own, only)
         if "enum" in place.schema:
             own = self._algebra.intersect(own, self._enumeration(place))
@@ -218,7 +223,7 @@ class ValueGraph:
             raise InvalidGrammarError(
                 "'enum' must be a non-empty array", pointer=place.pointer, keyword="enum"
             )
-        return enumeration(given, self._constant_node, self._algebra, self._nothing)
+        return self._constants.any_of(given)
 
     def _check_exclusive(self) -> None:
         """Prove that no value satisfies two branches of a oneOf; then it is their union."""
