@@ -1,0 +1,145 @@
+"""`tightrope generate`: one answer to one prompt, written to the terminal as it comes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from rich.console import Console
+from transformers import AutoTokenizer
+
+from engine.config import EngineConfig
+from engine.load import load_engine
+from engine.output import FinishReason
+from engine.request import Request, SamplingParams
+from grammars.backends.base import BACKEND_NAMES, get_backend
+from grammars.spec import Choice, JsonObject, JsonSchema, Regex
+from server.chat.prompt import PromptBuilder
+from server.chat.template import ChatTemplate
+from server.commands.flags import add_flags, read_flags
+from server.commands.vocabulary import load_vocabulary
+from server.models.catalog import DEFAULT_MODEL
+from server.models.progress import TerminalProgress
+from server.models.resolve import resolve_model
+from server.reply.detokenizer import Detokenizer, TextPiece
+from server.wire.policy import parse_chat_request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engine.engine import Engine
+    from grammars.spec import GrammarSpec
+    from grammars.vocabulary import Vocabulary
+    from server.chat.template import TemplateTokenizer
+    from server.reply.detokenizer import Piece
+
+
+def main(arguments: list[str]) -> int:
+    """Generate; the answer goes to standard output, all else to standard error.
+
+    Returns:
+        0, or 1 where the answer is not whole: cut by --max-tokens, or failed.
+
+    Raises:
+        GrammarError: the constraint is refused.
+        EngineError: the model or an option is refused.
+        ServerError: the model cannot be had, or the prompt does not fit.
+    """
+    parsed = _parser().parse_args(arguments)
+    engine_config = read_flags(EngineConfig, parsed)
+    spec = _spec(parsed)
+    console = Console(stderr=True, highlight=False)
+    folder = resolve_model(parsed.model, progress=TerminalProgress()).path
+    with console.status("vocabulary and grammar") as status:
+        vocabulary = load_vocabulary(folder)  # what can be refused is refused before the weights
+        grammar = None if spec is None else get_backend(parsed.backend).compile(spec, vocabulary)
+        engine = load_engine(folder, engine_config, status.update)
+    request = Request(
+        request_id="generate",
+        prompt_token_ids=_prompt_token_ids(parsed.prompt, folder, engine),
+        sampling=SamplingParams(
+            max_tokens=parsed.max_tokens, temperature=parsed.temperature, seed=parsed.seed
+        ),
+        constraint=None if grammar is None else grammar.matcher(),
+    )
+    try:
+        reason, error = _write_answer(engine, request, vocabulary)
+    finally:
+        engine.close()
+    if reason is FinishReason.LENGTH:
+        console.print(f"cut after {request.sampling.max_tokens} tokens (--max-tokens): not whole")
+    if error is not None:
+        console.print(error)
+    return 0 if reason is FinishReason.STOP else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tightrope generate",
+        description="Write one answer to the terminal, under a constraint if one is given.",
+    )
+    parser.add_argument("prompt", metavar="PROMPT", help="what the user says")
+    parser.add_argument("--model", default=DEFAULT_MODEL, help="default: %(default)s")
+    kinds = parser.add_argument_group("constraint").add_mutually_exclusive_group()
+    kinds.add_argument("--schema", type=Path, metavar="FILE", help="JSON Schema of the answer")
+    kinds.add_argument("--json", action="store_true", help="any JSON object")
+    kinds.add_argument("--regex", metavar="PATTERN", help="ECMA-262 pattern of the whole answer")
+    kinds.add_argument("--choice", nargs="+", metavar="TEXT", help="the possible answers")
+    parser.add_argument(
+        "--backend", choices=BACKEND_NAMES, default=BACKEND_NAMES[0], help="default: %(default)s"
+    )
+    parser.add_argument("--max-tokens", type=int, default=256, metavar="N", help="default: 256")
+    parser.add_argument("--temperature", type=float, default=0.0, metavar="X", help="default: 0")
+    parser.add_argument("--seed", type=int, metavar="N", help="of the sampling")
+    add_flags(parser, EngineConfig, "engine")
+    return parser
+
+
+def _spec(parsed: argparse.Namespace) -> GrammarSpec | None:
+    if parsed.schema is not None:
+        return JsonSchema(parsed.schema.read_text(encoding="utf-8"))
+    if parsed.json:
+        return JsonObject()
+    if parsed.regex is not None:
+        return Regex(parsed.regex)
+    if parsed.choice is not None:
+        return Choice(tuple(parsed.choice))
+    return None
+
+
+def _prompt_token_ids(prompt: str, folder: Path, engine: Engine) -> tuple[int, ...]:
+    """The prompt as one user message, in the model's own chat template."""
+    tokenizer = cast("TemplateTokenizer", AutoTokenizer.from_pretrained(folder))
+    prompts = PromptBuilder(
+        ChatTemplate(tokenizer),
+        (folder / "tokenizer.json").read_text(encoding="utf-8"),
+        max_model_len=engine.config.max_model_len,
+    )
+    message = {"role": "user", "content": prompt}
+    chat = parse_chat_request({"model": folder.name, "messages": [message]})
+    return prompts.build(chat.request).token_ids
+
+
+def _write_answer(
+    engine: Engine, request: Request, vocabulary: Vocabulary
+) -> tuple[FinishReason | None, str | None]:
+    """Run the engine for this one request; how it ended, and the error if it failed."""
+    detokenizer = Detokenizer(vocabulary, tags=())
+    engine.add_request(request)
+    reason, error = None, None
+    while engine.has_unfinished:
+        for output in engine.step():
+            _write(detokenizer.feed(output.token_ids))
+            reason, error = output.finish_reason, output.error
+    _write(detokenizer.finish())
+    sys.stdout.write("\n")
+    return reason, error
+
+
+def _write(pieces: Iterator[Piece]) -> None:
+    for piece in pieces:
+        if isinstance(piece, TextPiece):
+            sys.stdout.write(piece.text)
+    sys.stdout.flush()
