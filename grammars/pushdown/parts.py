@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from grammars.automata import codepoint_dfa, pattern_dfa
 from grammars.automata.dfa import NO_LABEL
+from grammars.automata.utf8_text import utf8_dfa
 from grammars.errors import InvalidGrammarError
 from grammars.pushdown.free_text import Watched
 from grammars.pushdown.terminals import Match, TextUntil, Word
@@ -79,7 +80,7 @@ def non_empty_matches(pattern: str, max_states: int) -> Dfa:
     texts = full_match(pattern, max_states)
     if texts.accepts(""):
         texts = texts.difference(codepoint_dfa.strings([""]))
-    return texts.to_bytes()
+    return utf8_dfa(texts, max_states=max_states)
 
 
 def _text_terminals(

@@ -91,6 +91,7 @@ class StructuralStates:
         self._states: dict[int, _State] = {}
         self._ids: dict[Items, int] = {}
         self.root: int = self._state((Item(0, self._configs.intern(PartThen(root, DONE))),))
+        self._expand_outer_frame()
 
     def expand_action(self, state: int, label: int) -> None:
         """Write the action of (`state`, `label`) into the tables.
@@ -106,6 +107,25 @@ class StructuralStates:
         items = self._states[state].items
         going_on = tuple(item for i, item in enumerate(items) if outcome >> i & 1)
         self._tables.set_resume(state, outcome, self._state(going_on))
+
+    def _expand_outer_frame(self) -> None:
+        """Visit all states of the outermost frame, so that whatever is refused is refused now.
+
+        Every embedded schema and pattern is read on the way, and every place where two parts meet is
+        checked; the frames inside JSON documents stay unexpanded.
+        """
+        pending, seen = [self.root], {self.root}
+        while pending:
+            state = pending.pop()
+            for label in range(1, self.num_labels(state) + 1):
+                self.expand_action(state, label)
+                match self._tables.action(state, label):
+                    case Goto(target) | Push(target, _):
+                        if target not in seen:
+                            seen.add(target)
+                            pending.append(target)
+                    case _:
+                        pass
 
     def num_labels(self, state: int) -> int:
         """How many labels the lexer of a state has."""
