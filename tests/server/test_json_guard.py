@@ -1,0 +1,41 @@
+"""Request bodies are read as JSON and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from server.errors import MalformedBodyError
+from server.json_guard import parse_json_object
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "param"),
+    [
+        (b"", "The body is not JSON: Expecting value at line 1 column 1", None),
+        (b"[1]", "The body is JSON, but not an object: send {...}", None),
+        (b"{'a': 1}", "The body is not JSON", None),
+        (b'{"a": 1} x', "The body is not JSON: Extra data", None),
+        (b'{"a": NaN}', "a: NaN, infinities", "a"),
+        (b'{"a": {"b": [0, -Infinity]}}', "a.b[1]: NaN, infinities", "a.b[1]"),
+        (b'{"a": 1e400}', "a: NaN, infinities", "a"),
+        (b'{"a": ' + b"9" * 100_000 + b"}", "too many digits", None),
+        (b'{"a": 1, "a": 2}', "an object with the key 'a' twice", None),
+        (b'{"a": "\xff"}', "The body is not UTF-8: byte 7", None),
+        (b'{"a": "\\ud800"}', "a: a \\u escape of a lone surrogate", "a"),
+        (b'{"\\udc00": 1}', "a \\u escape of a lone surrogate", None),
+        (b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "deeper than max_json_depth=4", None),
+        (b'{"a": [[[[1]]]]}', "deeper than max_json_depth=4", None),
+    ],
+)
+def test_a_body_is_refused_with_its_reason(body, message, param):
+    with pytest.raises(MalformedBodyError) as caught:
+        parse_json_object(body, max_depth=4)
+    assert message in caught.value.message
+    assert caught.value.param == param
+
+
+def test_key_order_is_kept_and_pairs_of_surrogates_are_characters():
+    body = '{"z": 1, "a": {"y": [true, null], "b": "\\ud83d\\ude00 \\u0000"}}'.encode()
+    value = parse_json_object(body, max_depth=4)
+    assert value == {"z": 1, "a": {"y": [True, None], "b": "😀 \0"}}
+    assert list(value) == ["z", "a"]
