@@ -112,8 +112,8 @@ class SchemaSupport:
     def _check_place(self, place: Place) -> None:
         schema = place.schema
         if not isinstance(schema, dict):
-            closes_object = schema is False and place.pointer.endswith("/additionalProperties")
-            if not self.any_values and not closes_object:
+            closes = schema is False and place.pointer.endswith(("/additionalProperties", "/items"))
+            if not self.any_values and not closes:
                 raise self._refusal("a boolean schema", place, None)
             return
         enforced = [name for name in schema if _restricts(name, schema[name])]
