@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 ROOMS := grammars engine server benchmarks
-CHECKED := $(ROOMS) tests examples
+CHECKED := $(ROOMS) tests
 
 # Without a CUDA device torch is held at one version; with one, pip takes the newest that fits.
 CONSTRAINTS := $(if $(shell nvidia-smi -L 2>/dev/null),,--constraint requirements/constraints-cpu.txt)

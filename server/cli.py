@@ -9,7 +9,7 @@ from importlib.metadata import version
 from types import MappingProxyType
 from typing import Final
 
-_COMMANDS: Final = MappingProxyType(  # name -> (module with main(arguments), what it does)
+COMMANDS: Final = MappingProxyType(  # name -> (module with main(arguments), what it does)
     {
         "serve": ("server.commands.serve", "serve a model through the OpenAI-compatible API"),
         "models": ("server.commands.models", "list the built-in models and what is cached"),
@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
         Wrong usage exits with 2.
     """
     parsed = _parser().parse_args(arguments)
-    module, _ = _COMMANDS[parsed.command]
+    module, _ = COMMANDS[parsed.command]
     try:
         status: int = import_module(module).main(parsed.arguments)
     except KeyboardInterrupt:
@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    commands = "\n".join(f"  {name:10}{summary}" for name, (_, summary) in _COMMANDS.items())
+    commands = "\n".join(f"  {name:10}{summary}" for name, (_, summary) in COMMANDS.items())
     parser = argparse.ArgumentParser(
         prog="tightrope",
         description="Serve a local model; what must have a form has it.",
@@ -54,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"tightrope {version('tightrope')}")
-    parser.add_argument("command", choices=_COMMANDS, metavar="COMMAND", help="see below")
+    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="see below")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its options")
     return parser
 

@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
     for line in _report(spec, vocabulary):
         Console(highlight=False, soft_wrap=True).print(line)
     if parsed.dot is not None:
-        Path(parsed.dot).write_text(_drawing(spec, vocabulary), encoding="utf-8")
+        Path(parsed.dot).write_text(draw_schema(spec, vocabulary), encoding="utf-8")
     return 0
 
 
@@ -49,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tightrope check",
         description="Say whether a JSON Schema is enforced whole, or which keyword is refused.",
+        allow_abbrev=False,
     )
     parser.add_argument("schema", metavar="SCHEMA.json", help="the schema; - is standard input")
     parser.add_argument(
@@ -85,7 +86,8 @@ def _compile_ms(spec: JsonSchema, vocabulary: Vocabulary) -> tuple[float, int]:
     return elapsed_ms, int(np.bitwise_count(row.view(np.uint32)).sum())
 
 
-def _drawing(spec: JsonSchema, vocabulary: Vocabulary) -> str:
+def draw_schema(spec: JsonSchema, vocabulary: Vocabulary) -> str:
+    """The automaton in Graphviz's language."""
     limits = CompileLimits()
     tables = AutomatonTables(max_bytes=limits.max_table_bytes)
     return draw(StructuralStates(Embed(spec), tables, vocabulary, limits), tables)

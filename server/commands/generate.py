@@ -52,10 +52,9 @@ def main(arguments: list[str]) -> int:
     spec = _spec(parsed)
     console = Console(stderr=True, highlight=False)
     folder = resolve_model(parsed.model, progress=TerminalProgress()).path
-    with console.status("vocabulary and grammar") as status:
-        vocabulary = load_vocabulary(folder)  # what can be refused is refused before the weights
-        grammar = None if spec is None else get_backend(parsed.backend).compile(spec, vocabulary)
-        engine = load_engine(folder, engine_config, status.update)
+    vocabulary = load_vocabulary(folder)
+    grammar = None if spec is None else get_backend(parsed.backend).compile(spec, vocabulary)
+    engine = load_engine(folder, engine_config, lambda stage: console.print(f"{stage} ..."))
     request = Request(
         request_id="generate",
         prompt_token_ids=_prompt_token_ids(parsed.prompt, folder, engine),
@@ -79,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tightrope generate",
         description="Write one answer to the terminal, under a constraint if one is given.",
+        allow_abbrev=False,
     )
     parser.add_argument("prompt", metavar="PROMPT", help="what the user says")
     parser.add_argument("--model", default=DEFAULT_MODEL, help="default: %(default)s")

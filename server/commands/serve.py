@@ -31,7 +31,7 @@ def main(arguments: list[str]) -> int:
         ServerError: the model or an option is refused.
         EngineError: the engine refuses the model.
     """
-    parser = _parser()
+    parser = make_parser()
     parsed = parser.parse_args(arguments)
     _set_up_logging(parsed.log_level)
     try:
@@ -49,9 +49,12 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of all flags."""
     parser = argparse.ArgumentParser(
-        prog="tightrope serve", description="Serve a model through the OpenAI-compatible API."
+        prog="tightrope serve",
+        description="Serve a model through the OpenAI-compatible API.",
+        allow_abbrev=False,
     )
     parser.add_argument(
         "model",

@@ -17,6 +17,8 @@ from transformers import (
     Qwen3ForCausalLM,
 )
 
+from tests.support.byte_vocabulary import byte_alphabet
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -42,15 +44,6 @@ class TokenizerKeys:
     tokens: list[str]
     types: list[gguf.TokenType]
     merges: list[str]
-
-
-def byte_alphabet() -> list[str]:
-    """The printable stand-ins of the 256 bytes in byte-level BPE (GPT-2), by byte."""
-    shown = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    hidden = [byte for byte in range(256) if byte not in shown]
-    spelling = {byte: chr(byte) for byte in shown}
-    spelling |= {byte: chr(256 + i) for i, byte in enumerate(hidden)}
-    return [spelling[byte] for byte in range(256)]
 
 
 def tokens() -> list[str]:

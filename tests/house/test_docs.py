@@ -1,0 +1,76 @@
+"""What the docs say of commands, fields and files is so."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from grammars.schema.keywords import support_table
+from grammars.spec import JsonSchema
+from server import cli
+from server.commands.check import draw_schema
+from server.wire.chat_request import ChatCompletionRequest
+from server.wire.policy import IGNORED_FIELDS, REFUSED_FIELDS
+from tests.support.byte_vocabulary import byte_vocabulary
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_files_that_exist(page):
+    targets = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text())
+    missing = [target for target in targets if not (page.parent / target).exists()]
+    assert missing == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_in_the_docs_exist(page):
+    blocks = re.findall(r"^```\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    lines = [line for block in blocks for line in block.splitlines()]
+    commands = {line.split()[1] for line in lines if line.startswith("tightrope ")}
+    assert commands <= cli.COMMANDS.keys()
+    targets = {line.split()[1] for line in lines if line.startswith("make ")}
+    makefile = (ROOT / "Makefile").read_text()
+    assert all(f"\n{target}:" in makefile for target in targets)
+
+
+def test_every_command_is_there_and_in_the_help(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    shown = capsys.readouterr().out
+    for name, (module, summary) in cli.COMMANDS.items():
+        assert callable(import_module(module).main)
+        assert f"  {name:10}{summary}\n" in shown
+
+
+def test_the_api_page_names_every_field():
+    page = (ROOT / "docs/api.md").read_text()
+    honoured, rest = page.split("Taken without effect", 1)
+    ignored, refused = rest.split("Refused with", 1)
+    fields = set(ChatCompletionRequest.model_fields)
+    assert named_in(ignored) >= set(IGNORED_FIELDS)
+    assert named_in(refused) >= set(REFUSED_FIELDS)
+    assert named_in(honoured) >= fields - set(IGNORED_FIELDS) - set(REFUSED_FIELDS)
+
+
+def named_in(text):
+    return set(re.findall(r"`(\w+)`", text))
+
+
+def test_the_settings_page_names_only_flags_that_exist():
+    flags = set(re.findall(r"`(--[a-z-]+)", (ROOT / "docs/quickstart.md").read_text()))
+    parser = import_module("server.commands.serve").make_parser()
+    assert flags <= set(parser.format_help().replace(",", " ").split())
+
+
+def test_the_keyword_table_is_the_codes():
+    assert support_table() in (ROOT / "docs/json_schema.md").read_text()
+
+
+def test_the_picture_is_what_the_tool_draws():
+    schema = JsonSchema((ROOT / "docs/images/person.json").read_text())
+    assert draw_schema(schema, byte_vocabulary()) == (ROOT / "docs/images/person.dot").read_text()

@@ -1,0 +1,112 @@
+"""Every setting of server and engine has a flag, an explanation and one owner."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from dataclasses import dataclass
+from typing import Literal
+
+import pytest
+
+from engine.config import EngineConfig
+from server.commands.flags import add_flags, explain_fields, read_flags
+from server.config import ServerConfig
+
+
+@dataclass(frozen=True)
+class Paint:
+    """How it looks.
+
+    Args:
+        colour: of the wall,
+            in words.
+        coats: layers, 100 % each.
+        ratio: of water.
+        glossy: whether it shines.
+        rooms: where.
+        limit: of it.
+
+    Raises:
+        ValueError: never.
+    """
+
+    colour: Literal["red", "green"] = "red"
+    coats: int = 2
+    ratio: float = 0.5
+    glossy: bool = False
+    rooms: tuple[str, ...] = ()
+    limit: int | None = None
+
+
+def parse(*arguments, kind=Paint):
+    parser = argparse.ArgumentParser()
+    add_flags(parser, kind, "paint")
+    return read_flags(kind, parser.parse_args(arguments))
+
+
+def test_without_flags_the_defaults_hold():
+    assert parse() == Paint()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--colour", "green"], Paint(colour="green")),
+        (["--coats", "3"], Paint(coats=3)),
+        (["--ratio", "0.25"], Paint(ratio=0.25)),
+        (["--glossy"], Paint(glossy=True)),
+        (["--no-glossy"], Paint(glossy=False)),
+        (["--rooms", "hall", "--rooms", "attic"], Paint(rooms=("hall", "attic"))),
+        (["--limit", "0"], Paint(limit=0)),
+    ],
+)
+def test_a_flag_sets_its_field(arguments, expected):
+    assert parse(*arguments) == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--colour", "blue"], "invalid choice: 'blue'"),
+        (["--coats", "two"], "invalid int value: 'two'"),
+        (["--colors", "red"], "unrecognized arguments: --colors red"),
+    ],
+)
+def test_a_wrong_flag_is_refused(arguments, message, capsys):
+    with pytest.raises(SystemExit) as ending:
+        parse(*arguments)
+    assert ending.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_the_help_explains_each_flag_with_its_default(capsys):
+    parser = argparse.ArgumentParser()
+    add_flags(parser, Paint, "paint", without={"rooms"})
+    shown = " ".join(parser.format_help().split())
+    assert "--colour {red,green} of the wall, in words (default: red)" in shown
+    assert "--coats N layers, 100 % each (default: 2)" in shown
+    assert "--limit N of it (default: none)" in shown
+    assert "--rooms" not in shown
+
+
+def test_a_field_of_a_kind_without_flags_is_our_own_mistake():
+    @dataclass(frozen=True)
+    class Odd:
+        """Odd."""
+
+        table: dict[str, int] = dataclasses.field(default_factory=dict)
+
+    with pytest.raises(TypeError, match="no flag can be made"):
+        add_flags(argparse.ArgumentParser(), Odd, "odd")
+
+
+@pytest.mark.parametrize("kind", [EngineConfig, ServerConfig])
+def test_every_setting_is_explained(kind):
+    explained = explain_fields(kind)
+    assert [name for name, text in explained.items() if text == "not explained"] == []
+
+
+def test_no_setting_has_two_owners():
+    names = [{field.name for field in dataclasses.fields(c)} for c in (EngineConfig, ServerConfig)]
+    assert names[0] & names[1] == set()

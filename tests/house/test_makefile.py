@@ -1,0 +1,88 @@
+"""make and CI do what they say, from nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """A folder with what make itself looks at, and no .venv."""
+    for name in ("Makefile", "pyproject.toml", "requirements"):
+        source = ROOT / name
+        copy = shutil.copytree if source.is_dir() else shutil.copy
+        copy(source, tmp_path / name)
+    return tmp_path
+
+
+def make(folder, *arguments):
+    run = subprocess.run(
+        ["make", "--no-print-directory", "-C", folder, *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PATH": os.environ["PATH"]},
+    )
+    return run.stdout
+
+
+def test_make_alone_lists_the_targets(clone):
+    targets = [line.split()[1] for line in make(clone).splitlines()]
+    assert targets == ["help", "serve", "test", "lint", "check", "bench"]
+
+
+@pytest.mark.parametrize("target", ["serve", "test", "check", "bench"])
+def test_each_target_makes_and_fills_the_environment_first(clone, target):
+    plan = make(clone, "--dry-run", target).splitlines()
+    creates = next(i for i, line in enumerate(plan) if "-m venv .venv" in line)
+    fills = next(i for i, line in enumerate(plan) if "--editable" in line)
+    assert creates < fills < len(plan) - 1
+
+
+def test_a_filled_environment_is_left_alone_until_the_requirements_change(clone):
+    stamp = clone / ".venv/.installed"
+    stamp.parent.mkdir()
+    stamp.touch()
+    assert "pip install" not in make(clone, "--dry-run", "test")
+    newer = stamp.stat().st_mtime + 10
+    os.utime(clone / "pyproject.toml", (newer, newer))
+    assert "pip install" in make(clone, "--dry-run", "test")
+
+
+@pytest.mark.parametrize(
+    ("has_cuda", "is_constrained"), [("exit 0", False), ("exit 1", True)], ids=["cuda", "cpu"]
+)
+def test_torch_is_held_only_where_there_is_no_cuda(clone, has_cuda, is_constrained):
+    tool = clone / "bin/nvidia-smi"
+    tool.parent.mkdir()
+    tool.write_text(f"#!/bin/sh\n{'echo GPU 0' if has_cuda == 'exit 0' else ''}\n{has_cuda}\n")
+    tool.chmod(0o755)
+    plan = subprocess.run(
+        ["make", "-C", clone, "--dry-run", "test"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PATH": f"{tool.parent}:{os.environ['PATH']}"},
+    ).stdout
+    assert ("constraints-cpu.txt --editable" in plan) is is_constrained
+
+
+def test_serve_passes_model_and_options_on(clone):
+    plan = make(clone, "--dry-run", "serve", "MODEL=./mine", "ARGS=--port 9000")
+    assert plan.splitlines()[-1] == ".venv/bin/tightrope serve ./mine --port 9000"
+
+
+def test_ci_runs_the_linters_and_the_tests():
+    script = ROOT / ".ci/run"
+    assert os.access(script, os.X_OK)
+    subprocess.run(["bash", "-n", script], check=True)
+    commands = script.read_text().splitlines()
+    assert "set -euo pipefail" in commands
+    assert commands[-2:] == ["make lint", "make test"]
