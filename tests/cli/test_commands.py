@@ -1,0 +1,146 @@
+"""The commands do what they say, and say what is wrong in one line."""
+
+from __future__ import annotations
+
+import io
+import json
+from importlib.metadata import version
+
+import pytest
+from jsonschema import validate
+
+from server.cli import main
+from server.models.cache import ModelCache
+from server.models.catalog import BUILTIN_MODELS
+
+POINT = {
+    "type": "object",
+    "properties": {"x": {"type": "integer", "minimum": 0, "maximum": 9}, "on": {"type": "boolean"}},
+    "required": ["x", "on"],
+    "additionalProperties": False,
+}
+
+
+@pytest.fixture
+def schema_path(tmp_path):
+    path = tmp_path / "point.json"
+    path.write_text(json.dumps(POINT))
+    return path
+
+
+def generate(tiny_folder, *arguments):
+    options = ["--model", str(tiny_folder), "--dtype", "float32", "--device", "cpu"]
+    return main(["generate", "hello", *options, *arguments])
+
+
+def test_the_version_is_the_distributions(capsys):
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out == f"tightrope {version('tightrope')}\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["fly"], ["serve", "--wings", "2"], ["models", "x"]])
+def test_wrong_usage_ends_with_2(arguments, capsys):
+    with pytest.raises(SystemExit) as ending:
+        main(arguments)
+    assert ending.value.code == 2
+    assert "usage: tightrope" in capsys.readouterr().err
+
+
+def test_models_lists_the_built_in_ones_and_what_is_cached(tmp_path, capsys):
+    def build(folder, scratch):
+        (folder / "config.json").write_text("{}")
+
+    ModelCache(tmp_path / "cache").get_or_build("my-model-abc", "v1", build)
+    assert main(["models"]) == 0
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in BUILTIN_MODELS)
+    assert f"Converted models are kept in {tmp_path / 'cache/models'}:\n  my-model-abc\n" in shown
+
+
+def test_check_accepts_a_schema_and_draws_it(tiny_folder, schema_path, tmp_path, capsys):
+    drawing = tmp_path / "point.dot"
+    arguments = ["check", str(schema_path), "--tokenizer", str(tiny_folder)]
+    assert main([*arguments, "--dot", str(drawing)]) == 0
+    first_line, *_, last_line = capsys.readouterr().out.splitlines()
+    assert first_line == "This schema is enforced whole: no output can break it."
+    assert last_line == "first token: 1 of 262 tokens are allowed"  # the opening brace
+    assert drawing.read_text().startswith("digraph grammar {")
+
+
+def test_check_reads_standard_input(tiny_folder, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.StringIO("true"))
+    assert main(["check", "-", "--tokenizer", str(tiny_folder)]) == 0
+    assert "enforced whole" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        (
+            '{"properties": {"a": {"uniqueItems": true}}}',
+            "/properties/a: keyword 'uniqueItems' is not supported; remove it or see "
+            "docs/json_schema.md",
+        ),
+        ('{"type": "integer", "minimum": 2, "maximum": 1}', "(root): "),
+        ("{", "(root): the schema is not valid JSON"),
+    ],
+)
+def test_check_says_why_a_schema_is_refused(tiny_folder, tmp_path, capsys, schema, message):
+    path = tmp_path / "schema.json"
+    path.write_text(schema)
+    assert main(["check", str(path), "--tokenizer", str(tiny_folder)]) == 1
+    assert capsys.readouterr().err.startswith(f"tightrope: {message}")
+
+
+def test_a_missing_file_is_told_in_one_line(tiny_folder, tmp_path, capsys):
+    missing = tmp_path / "missing.json"
+    assert main(["check", str(missing), "--tokenizer", str(tiny_folder)]) == 1
+    assert capsys.readouterr().err == (
+        f"tightrope: [Errno 2] No such file or directory: '{missing}'\n"
+    )
+
+
+def test_an_unknown_model_is_told_in_one_line(schema_path, capsys):
+    assert main(["check", str(schema_path), "--tokenizer", "smolm2-135m"]) == 1
+    assert capsys.readouterr().err.startswith(
+        "tightrope: model 'smolm2-135m': did you mean 'smollm2-135m'? "
+    )
+
+
+def test_generate_writes_a_document_of_the_schema(tiny_folder, schema_path, capsys):
+    assert generate(tiny_folder, "--schema", str(schema_path)) == 0
+    validate(json.loads(capsys.readouterr().out), POINT)
+
+
+@pytest.mark.parametrize("backend", ["tightrope", "llguidance"])
+def test_generate_writes_one_of_the_choices(tiny_folder, capsys, backend):
+    assert generate(tiny_folder, "--backend", backend, "--choice", "hello", "help") == 0
+    assert capsys.readouterr().out in ("hello\n", "help\n")
+
+
+def test_generate_writes_a_text_of_the_pattern(tiny_folder, capsys):
+    assert generate(tiny_folder, "--regex", "(no ){2,3}never") == 0
+    assert capsys.readouterr().out in ("no no never\n", "no no no never\n")
+
+
+def test_sampling_is_repeatable_by_its_seed(tiny_folder, capsys):
+    answers = set()
+    for _ in range(2):
+        generate(tiny_folder, "--temperature", "1", "--seed", "7", "--regex", "[a-z]{20}")
+        answers.add(capsys.readouterr().out)
+    assert len(answers) == 1
+
+
+def test_a_cut_answer_is_told_and_ends_with_1(tiny_folder, capsys):
+    assert generate(tiny_folder, "--regex", "[a-z]{50}", "--max-tokens", "5") == 1
+    output = capsys.readouterr()
+    assert output.err.endswith("cut after 5 tokens (--max-tokens): not whole\n")
+    assert output.out.strip().isalpha()
+
+
+def test_an_option_that_cannot_be_honoured_is_told_in_one_line(tiny_folder, capsys):
+    assert generate(tiny_folder, "--max-model-len", "100000") == 1
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "tightrope: max_model_len=100000: the model supports at most 128 tokens"
+    )
