@@ -9,7 +9,7 @@ from typing import Literal as OneOf
 from engine.output import FinishReason
 from server.errors import InternalError, UnavailableError
 from server.reply.detokenizer import Detokenizer, TextPiece
-from server.reply.events import CallStartEvent, ReplyEvent, TextEvent
+from server.reply.events import CallStartEvent, ReplyEvent, TextEvent, merge_events
 from server.reply.parser import REPLY_TAGS, ReplyParser
 from server.reply.stop_strings import StopStrings
 
@@ -32,7 +32,7 @@ class ReplyStep:
         events: in order.
         logprobs: of the step's tokens, where asked for.
         num_tokens: tokens of the step.
-        num_reasoning_tokens: those of them that are thoughts.
+        num_reasoning_tokens: those of them that are thoughts or their tags.
         finish: set on the last step.
     """
 
@@ -84,8 +84,12 @@ class ChoiceReply:
             raise InternalError(f"The generation failed: {output.error}")
         if output.finish_reason is FinishReason.ABORT:
             raise UnavailableError("The generation was aborted; the server is shutting down")
-        was_reasoning = self._parser.is_reasoning
-        events = list(self._cut(self._parse(self._detokenizer.feed(output.token_ids))))
+        events: list[ReplyEvent] = []
+        num_reasoning_tokens = 0
+        for token_id in output.token_ids:
+            was_reasoning = self._parser.is_reasoning
+            events += self._cut(self._parse(self._detokenizer.feed((token_id,))))
+            num_reasoning_tokens += was_reasoning or self._parser.is_reasoning
         finish = output.finish_reason
         if finish is not None and not self._stops.has_stopped:
             events += self._cut(self._parse(self._detokenizer.finish()))
@@ -95,10 +99,10 @@ class ChoiceReply:
         if self._stops.has_stopped:
             finish = FinishReason.STOP
         return ReplyStep(
-            events=tuple(events),
+            events=tuple(merge_events(events)),
             logprobs=output.logprobs,
             num_tokens=len(output.token_ids),
-            num_reasoning_tokens=len(output.token_ids) if was_reasoning else 0,
+            num_reasoning_tokens=num_reasoning_tokens,
             finish=None if finish is None else self._finish_name(finish),
         )
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +45,19 @@ class CallEndEvent:
 ReplyEvent: TypeAlias = (
     TextEvent | ReasoningEvent | CallStartEvent | CallArgumentsEvent | CallEndEvent
 )
+
+
+def merge_events(events: Iterable[ReplyEvent]) -> list[ReplyEvent]:
+    """The same events with neighbouring pieces of one text as one, so that one step is one chunk."""
+    merged: list[ReplyEvent] = []
+    for event in events:
+        match (merged[-1] if merged else None), event:
+            case TextEvent(before), TextEvent(text):
+                merged[-1] = TextEvent(before + text)
+            case ReasoningEvent(before), ReasoningEvent(text):
+                merged[-1] = ReasoningEvent(before + text)
+            case CallArgumentsEvent(before), CallArgumentsEvent(text):
+                merged[-1] = CallArgumentsEvent(before + text)
+            case _:
+                merged.append(event)
+    return merged

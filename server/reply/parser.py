@@ -34,6 +34,7 @@ from server.reply.events import (
     ReasoningEvent,
     ReplyEvent,
     TextEvent,
+    merge_events,
 )
 from server.reply.json_span import JsonSpan
 from server.reply.tags import find_tag, num_held_back
@@ -221,10 +222,7 @@ class ReplyParser:
     def _take_arguments(self, text: str) -> str:
         end = self._span.find_end(text)
         arguments = text if end is None else text[:end]
-        last = self._events[-1] if self._events else None
-        if isinstance(last, CallArgumentsEvent):
-            self._events[-1] = CallArgumentsEvent(last.text + arguments)
-        else:
+        if arguments:
             self._events.append(CallArgumentsEvent(arguments))
         if end is None:
             return ""
@@ -276,14 +274,9 @@ class ReplyParser:
         self._space.append(text[end:])
 
     def _emit_text(self, text: str) -> None:
-        if not text:
-            return
-        kind = ReasoningEvent if self._state is _State.REASONING else TextEvent
-        last = self._events[-1] if self._events else None
-        if isinstance(last, kind):
-            self._events[-1] = kind(last.text + text)
-        else:
-            self._events.append(kind(text))
+        if text:
+            is_reasoning = self._state is _State.REASONING
+            self._events.append(ReasoningEvent(text) if is_reasoning else TextEvent(text))
 
     def _release_held(self) -> None:
         """What was held back is no tag; in the rest of a block it is dropped."""
@@ -293,4 +286,4 @@ class ReplyParser:
 
     def _take_events(self) -> list[ReplyEvent]:
         events, self._events = self._events, []
-        return events
+        return merge_events(events)
