@@ -37,12 +37,20 @@ class PlainConfiguration:
 
 
 class ReferenceWalk:
-    """Reads symbols and tokens as ARCHITECTURE.md, "The automaton", says; expands as it goes."""
+    """Reads symbols and tokens as ARCHITECTURE.md, "The automaton", says; expands as it goes.
+
+    Args:
+        tables: the automaton.
+        expander: writes what the tables lack.
+        vocabulary: the tokens.
+    """
 
     def __init__(self, tables: AutomatonTables, expander: Expander, vocabulary: Vocabulary) -> None:
         self._tables = tables
         self._expander = expander
         self._vocabulary = vocabulary
+        self._next_lexers: dict[tuple[int, int], int] = {}
+        self._lexer_rows: dict[int, tuple[int, ...]] = {}
         self._symbol_of_control = {
             control.token_id: NUM_BYTES + index for index, control in enumerate(vocabulary.controls)
         }
@@ -96,13 +104,12 @@ class ReferenceWalk:
         if following == DEAD:
             fired = self._fire(configuration, self._label(configuration.lexer))
             return None if fired is None else self._read_symbol(fired, symbol)
-        is_closed = bool(self._tables.lexer_row(following)[LexerColumn.IS_CLOSED])
+        is_closed = bool(self._lexer_row(following)[LexerColumn.IS_CLOSED])
         counted = configuration.counted
-        if self._tables.lexer_row(configuration.lexer)[LexerColumn.IS_BOUNDARY]:
+        if self._lexer_row(configuration.lexer)[LexerColumn.IS_BOUNDARY]:
             if is_closed and counted < self._column(configuration.state, StateColumn.COUNT_MIN):
                 return None
-            if not is_closed:
-                counted += 1
+            counted += not is_closed
             if counted > self._column(configuration.state, StateColumn.COUNT_MAX):
                 return None
         read = PlainConfiguration(
@@ -131,12 +138,20 @@ class ReferenceWalk:
     def _next_lexer(self, lexer: int, symbol: int) -> int:
         if lexer == DEAD:
             return DEAD
-        dfa, local = self._tables.locate(lexer)
-        following = dfa.step(local, symbol)
-        return following + lexer - local if following != DEAD else DEAD
+        key = (lexer, symbol)
+        if key not in self._next_lexers:
+            dfa, local = self._tables.locate(lexer)
+            following = dfa.step(local, symbol)
+            self._next_lexers[key] = DEAD if following == DEAD else following + lexer - local
+        return self._next_lexers[key]
+
+    def _lexer_row(self, lexer: int) -> tuple[int, ...]:
+        if lexer not in self._lexer_rows:
+            self._lexer_rows[lexer] = self._tables.lexer_row(lexer)
+        return self._lexer_rows[lexer]
 
     def _label(self, lexer: int) -> int:
-        return self._tables.lexer_row(lexer)[LexerColumn.LABEL] if lexer != DEAD else NO_LABEL
+        return NO_LABEL if lexer == DEAD else self._lexer_row(lexer)[LexerColumn.LABEL]
 
     def _column(self, state: int, column: StateColumn) -> int:
         return self._tables.state_row(state)[column]
