@@ -17,3 +17,12 @@ if TYPE_CHECKING:
 def smollm2_folder() -> Path:
     """The built-in SmolLM2 as a model folder, downloaded once; for tests marked `model`."""
     return resolve_model("smollm2-135m", progress=TerminalProgress()).path
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Tests marked `gpu` are skipped where there is no CUDA device."""
+    if item.get_closest_marker("gpu") is not None:
+        import torch  # slow, and most tests do without
+
+        if not torch.cuda.is_available():
+            pytest.skip("needs a CUDA device")

@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> int:
     folder = resolve_model(parsed.tokenizer, progress=TerminalProgress()).path
     vocabulary = load_vocabulary(folder)
     for line in _report(spec, vocabulary):
-        Console(highlight=False, soft_wrap=True).print(line)
+        Console(highlight=False, markup=False, soft_wrap=True).print(line)
     if parsed.dot is not None:
         Path(parsed.dot).write_text(draw_schema(spec, vocabulary), encoding="utf-8")
     return 0

@@ -50,7 +50,7 @@ def main(arguments: list[str]) -> int:
     parsed = _parser().parse_args(arguments)
     engine_config = read_flags(EngineConfig, parsed)
     spec = _spec(parsed)
-    console = Console(stderr=True, highlight=False)
+    console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
     folder = resolve_model(parsed.model, progress=TerminalProgress()).path
     vocabulary = load_vocabulary(folder)
     grammar = None if spec is None else get_backend(parsed.backend).compile(spec, vocabulary)

@@ -20,7 +20,7 @@ def main(arguments: list[str]) -> int:
         prog="tightrope models", description="List the built-in models and what is cached."
     ).parse_args(arguments)
     cache = ModelCache(cache_root(os.environ))
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False)
     console.print(_builtin_table(cached=set(cache.names())))
     console.print(f"Converted models are kept in {cache.models_folder}:", soft_wrap=True)
     for name in cache.names():

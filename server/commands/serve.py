@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> int:
     model = resolve_model(parsed.model, progress=TerminalProgress())
     if not server_config.served_names:
         server_config = replace(server_config, served_names=(model.name,))
-    console = Console(stderr=True, highlight=False)
+    console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
     run_server(model.path, engine_config, server_config, announce=console.print)
     return 0
 

@@ -1,0 +1,107 @@
+"""`tightrope serve` turns flags and environment into configurations, and loses nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.config import EngineConfig
+from server.cli import main
+from server.commands import serve
+from server.config import ServerConfig, hash_api_key
+
+
+@pytest.fixture
+def served(tiny_folder, monkeypatch):
+    """Runs the command up to `run_server`; gives that function's arguments."""
+    monkeypatch.delenv("TIGHTROPE_API_KEY", raising=False)
+    calls = []
+    monkeypatch.setattr(
+        serve, "run_server", lambda *arguments, announce: calls.append((*arguments, announce))
+    )
+
+    def run(*arguments):
+        assert main(["serve", str(tiny_folder), *arguments]) == 0
+        return calls.pop()
+
+    return run
+
+
+def test_without_flags_the_defaults_are_served_under_the_folders_name(served, tiny_folder):
+    folder, engine_config, server_config, _ = served()
+    assert folder == tiny_folder
+    assert engine_config == EngineConfig()
+    assert server_config == ServerConfig(served_names=(tiny_folder.name,))
+
+
+def test_flags_reach_both_configurations(served):
+    _, engine_config, server_config, _ = served(
+        *("--host", "0.0.0.0", "--port", "9000", "--served-names", "a", "--served-names", "b"),
+        *("--tool-format", "hermes", "--grammar-backend", "llguidance", "--strict-parameters"),
+        *("--device", "cpu", "--dtype", "float32", "--max-model-len", "64", "--max-num-seqs", "4"),
+    )
+    assert server_config == ServerConfig(
+        host="0.0.0.0",
+        port=9000,
+        served_names=("a", "b"),
+        tool_format="hermes",
+        grammar_backend="llguidance",
+        strict_parameters=True,
+    )
+    assert engine_config == EngineConfig(
+        device="cpu", dtype="float32", max_model_len=64, max_num_seqs=4
+    )
+
+
+def test_keys_come_from_file_and_environment_and_are_not_kept(served, tmp_path, monkeypatch):
+    path = tmp_path / "keys"
+    path.write_text("# for the team\nfirst\n\nsecond\n")
+    monkeypatch.setenv("TIGHTROPE_API_KEY", "third")
+    config = served("--api-key-file", str(path))[2]
+    assert config.api_key_hashes == tuple(map(hash_api_key, ("first", "second", "third")))
+
+
+def test_announcements_are_shown(served, capsys):
+    announce = served()[3]
+    announce("ready: http://127.0.0.1:8000 [v1]")
+    assert capsys.readouterr().err == "ready: http://127.0.0.1:8000 [v1]\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "variable", "message"),
+    [
+        ("# none\n", None, "holds no key"),
+        ("key\n", "", "api_key: empty keys are not allowed"),
+    ],
+)
+def test_keys_that_are_asked_for_but_missing_are_refused(
+    tiny_folder, tmp_path, monkeypatch, capsys, content, variable, message
+):
+    path = tmp_path / "keys"
+    path.write_text(content)
+    if variable is not None:
+        monkeypatch.setenv("TIGHTROPE_API_KEY", variable)
+    with pytest.raises(SystemExit) as ending:
+        main(["serve", str(tiny_folder), "--api-key-file", str(path)])
+    assert ending.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["--port", "99999"], 2, "port: 99999 is not in 0..65535"),
+        (["--dtype", "int4"], 2, "invalid choice: 'int4'"),
+        (["--max-wings", "2"], 2, "unrecognized arguments: --max-wings 2"),
+        (["--max-model", "2"], 2, "unrecognized arguments: --max-model 2"),  # no abbreviations
+    ],
+)
+def test_a_wrong_setting_is_refused(tiny_folder, capsys, arguments, status, message):
+    with pytest.raises(SystemExit) as ending:
+        main(["serve", str(tiny_folder), *arguments])
+    assert ending.value.code == status
+    assert message in capsys.readouterr().err
+
+
+def test_a_setting_that_the_engine_refuses_is_told_in_one_line(tiny_folder, capsys):
+    assert main(["serve", str(tiny_folder), "--block-size", "0"]) == 1
+    assert capsys.readouterr().err == "tightrope: block_size=0: must be at least 1\n"
