@@ -39,7 +39,8 @@ _MOVES_ON_ANCHOR = {
 def resolve_anchors(nfa: Nfa, anchors: list[tuple[int, Anchor, int]]) -> Nfa:
     """The NFA in which each anchor edge (source, anchor, target) can be passed just where it holds.
 
-    State s at place p becomes state 4 * s + p. A branch with an anchor in an impossible place leads nowhere.
+    State s at place p becomes state 4 * s + p. A branch with an anchor in an impossible place
+    leads nowhere.
     """
     every_place = tuple((place, place) for place in _Place)
     epsilons = [_moved(nfa.epsilon_source, nfa.epsilon_target, every_place)]

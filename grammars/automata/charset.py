@@ -1,7 +1,7 @@
 """CharSet: an immutable set of Unicode code points, kept as sorted ranges.
 
-Surrogates U+D800..U+DFFF are not characters (Unicode 16, section 3.9, D76: scalar values) and are never
-members; every operation keeps that true.
+Surrogates U+D800..U+DFFF are not characters (Unicode 16, section 3.9, D76: scalar values) and are
+never members; every operation keeps that true.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class CharSet:
     """A set of code points.
 
     Args:
-        bounds: strictly ascending, of even length; bounds[2i] is the first code point of range i and
-            bounds[2i + 1] is one past its last. Ranges do not touch. Build with `from_ranges`.
+        bounds: strictly ascending, of even length; bounds[2i] is the first code point of range i
+            and bounds[2i + 1] is one past its last. Ranges do not touch. Build with `from_ranges`.
     """
 
     bounds: tuple[int, ...]
@@ -57,7 +57,9 @@ class CharSet:
     @property
     def ranges(self) -> list[tuple[int, int]]:
         """The inclusive ranges, ascending."""
-        return [(first, end - 1) for first, end in zip(self.bounds[::2], self.bounds[1::2], strict=True)]
+        return [
+            (first, end - 1) for first, end in zip(self.bounds[::2], self.bounds[1::2], strict=True)
+        ]
 
     @property
     def is_empty(self) -> bool:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from grammars.automata.dfa import Dfa
+from grammars.automata.kernels import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from grammars.automata.kernels import Ints
 
 
 def build_dfa(
@@ -35,8 +37,8 @@ def build_dfa(
     return Dfa(symbol_class.astype(np.uint16), table, label, start, char_boundary)
 
 
-@njit(cache=True, nogil=True)
-def merge_columns(next_state, atom_of_symbol):  # type: ignore[no-untyped-def] # numba infers types
+@kernel
+def merge_columns(next_state: Ints, atom_of_symbol: Ints) -> tuple[Ints, Ints]:
     """Number the distinct columns: (class of each symbol, the table over classes), both int32.
 
     Class 0 is the class of columns that are all DEAD, present even where there is none.

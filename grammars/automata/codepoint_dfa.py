@@ -1,7 +1,7 @@
 """CodePointDfa: a minimal deterministic automaton over Unicode characters, closed under boolean operations.
 
-The language of a JSON string's *decoded* content. How the content is spelled in bytes is added afterwards, by
-`json_string`; so lengths, patterns, escapes and UTF-8 never mix.
+The language of a JSON string's *decoded* content. How the content is spelled in bytes is added
+afterwards, by `json_string`; so lengths, patterns, escapes and UTF-8 never mix.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ class CodePointDfa:
     """A minimal trimmed automaton over code points.
 
     Args:
-        range_start: int32, (num_ranges,), ascending from 0; range i is range_start[i] .. range_start[i + 1] - 1,
-            the last one ends at U+10FFFF.
-        range_class: int32, (num_ranges,); the class of the code points of a range. Surrogates are of class 0.
+        range_start: int32, (num_ranges,), ascending from 0; range i is range_start[i] ..
+            range_start[i + 1] - 1, the last one ends at U+10FFFF.
+        range_class: int32, (num_ranges,); the class of the code points of a range. Surrogates are
+            of class 0.
         next_state: int32, (num_states, num_classes); row DEAD and column 0 are all DEAD.
         accepting: bool, (num_states,).
         start: the initial state; DEAD for the empty language.
@@ -75,7 +76,9 @@ class CodePointDfa:
             state = self.step(state, ord(character))
         return bool(self.accepting[state])
 
-    def intersect(self, other: CodePointDfa, *, max_states: int = DEFAULT_MAX_STATES) -> CodePointDfa:
+    def intersect(
+        self, other: CodePointDfa, *, max_states: int = DEFAULT_MAX_STATES
+    ) -> CodePointDfa:
         """The strings in both languages."""
         return _combine(Operation.INTERSECT, self, other, max_states)
 
@@ -83,7 +86,9 @@ class CodePointDfa:
         """The strings in either language."""
         return _combine(Operation.UNION, self, other, max_states)
 
-    def difference(self, other: CodePointDfa, *, max_states: int = DEFAULT_MAX_STATES) -> CodePointDfa:
+    def difference(
+        self, other: CodePointDfa, *, max_states: int = DEFAULT_MAX_STATES
+    ) -> CodePointDfa:
         """The strings of this language that are not in `other`."""
         return _combine(Operation.DIFFERENCE, self, other, max_states)
 
@@ -97,9 +102,12 @@ class CodePointDfa:
         """The strings of minimum .. maximum characters (None: no upper bound).
 
         Raises:
-            LimitExceededError: the bounds alone need more than `max_states` states, or the result does.
+            LimitExceededError: the bounds alone need more than `max_states` states, or the result
+            does.
         """
-        return self.intersect(any_string_of_length(minimum, maximum, max_states=max_states), max_states=max_states)
+        return self.intersect(
+            any_string_of_length(minimum, maximum, max_states=max_states), max_states=max_states
+        )
 
 
 def build_codepoint_dfa(
@@ -212,7 +220,9 @@ def _combine(
     left_class = left.range_class[np.searchsorted(left.range_start, starts, side="right") - 1]
     right_class = right.range_class[np.searchsorted(right.range_start, starts, side="right") - 1]
     num_right = right.next_state.shape[1]
-    pairs, atom = np.unique(left_class.astype(np.int64) * num_right + right_class, return_inverse=True)
+    pairs, atom = np.unique(
+        left_class.astype(np.int64) * num_right + right_class, return_inverse=True
+    )
     columns = np.stack((pairs // num_right, pairs % num_right)).astype(np.int32)
     table = product(
         operation,
@@ -223,4 +233,6 @@ def _combine(
         what="a combination of string constraints",
     )
     accepting = table.accepting(operation, left.accepting, right.accepting)
-    return build_codepoint_dfa(starts, atom.astype(np.int32), table.next_state, table.start, accepting)
+    return build_codepoint_dfa(
+        starts, atom.astype(np.int32), table.next_state, table.start, accepting
+    )

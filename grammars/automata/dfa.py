@@ -23,18 +23,23 @@ NUM_BYTES: Final = 256
 class Dfa:
     """A trimmed deterministic automaton.
 
-    Every state but DEAD is reachable from `start` and can reach an accepting state, so a prefix that is
-    not dead can always be completed. Immutable: the arrays are never written after construction.
+    Every state but DEAD is reachable from `start` and can reach an accepting state, so a prefix
+    that is not dead can always be completed. Immutable: the arrays are never written after
+    construction.
 
     Args:
-        symbol_class: uint16, (num_symbols,), num_symbols >= 256; the class of each symbol. Class 0 is the
-            class of symbols that lead nowhere from any state. Symbols past the end are of class 0.
+        symbol_class: uint16, (num_symbols,), num_symbols >= 256; the class of each symbol. Class 0
+            is the class of symbols that lead nowhere from any state. Symbols past the end are of
+            class 0.
         next_state: int32, (num_states, num_classes); row DEAD and column 0 are all DEAD.
         label: int32, (num_states,); NO_LABEL, or the label (>= 1) that the state accepts with.
         start: the initial state; DEAD for the empty language.
-        char_boundary: bool, (num_states,); states in which a whole character of a JSON string's content
-            has just ended and another may begin: a counted string counts one on every step that leaves
-            such a state into anything but a closed accepting state. All False where nothing is counted.
+        char_boundary: bool, (num_states,); states in which a whole character of a JSON string's
+            content
+            has just ended and another may begin: a counted string counts one on every step that
+                leaves
+            such a state into anything but a closed accepting state. All False where nothing is
+            counted.
     """
 
     symbol_class: NDArray[np.uint16]

@@ -2,14 +2,17 @@
 
 Two spellings of a set of values, both plain decimals (no exponent):
 
-canonical: what is generated. Integers are digits alone (no `1.0`, no `-0`); other numbers have an optional fraction,
-    never `-0`; multiples of d have at most as many fraction digits as d. Without a step the number of fraction
-    digits is not bounded, nor is that of the integer digits where there is no bound on that side.
-every: all plain spellings of each value (`1`, `1.0`, `1.00`; `0`, `-0`, `-0.0`). Set operations on values are the
-    byte operations of `operations` on these; intersect the result with a canonical set before generating.
-    (On canonical spellings `difference` would be wrong: numbers minus integers would keep `1.0`.)
+canonical: what is generated. Integers are digits alone (no `1.0`, no `-0`); other numbers have an
+    optional fraction, never `-0`; multiples of d have at most as many fraction digits as d.
+    Without a step the number of fraction digits is not bounded, nor is that of the integer digits
+    where there is no bound on that side.
+every: all plain spellings of each value (`1`, `1.0`, `1.00`; `0`, `-0`, `-0.0`). Set operations on
+    values are the byte operations of `operations` on these; intersect the result with a canonical
+    set before generating. (On canonical spellings `difference` would be wrong: numbers minus
+    integers would keep `1.0`.)
 
-An unconstrained number is read in its full form, exponent included, whose values no finite automaton can compare.
+An unconstrained number is read in its full form, exponent included, whose values no finite
+automaton can compare.
 """
 
 from __future__ import annotations
@@ -18,7 +21,6 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from grammars.automata.dfa import Dfa
 from grammars.automata.lexer import LexerBuilder
 from grammars.automata.number_automaton import (
     EQUAL,
@@ -34,6 +36,7 @@ from grammars.automata.operations import intersect, minimise
 from grammars.errors import InvalidGrammarError, LimitExceededError
 
 if TYPE_CHECKING:
+    from grammars.automata.dfa import Dfa
     from collections.abc import Iterable
 
 NumberSpelling: TypeAlias = Literal["canonical", "every"]
@@ -58,10 +61,11 @@ def number_dfa(
 
     Args:
         integer: only whole numbers, by value.
-        minimum, maximum, exclusive_minimum, exclusive_maximum: exact bounds; both kinds may be given.
+        minimum, maximum, exclusive_minimum, exclusive_maximum: exact bounds; both kinds may be
+            given.
         multiple_of: the value is a whole multiple of it, > 0.
-        spelling: see the module; the full form with exponents is read only where nothing at all is asked
-            and the spelling is canonical.
+        spelling: see the module; the full form with exponents is read only where nothing at all is
+            asked and the spelling is canonical.
         max_states: states of the automaton before minimisation, at most.
 
     Returns:
@@ -69,7 +73,8 @@ def number_dfa(
 
     Raises:
         InvalidGrammarError: multiple_of is not positive.
-        LimitExceededError: more than `max_states` states, or more than MAX_NUMBER_DIGITS digits in a bound.
+        LimitExceededError: more than `max_states` states, or more than MAX_NUMBER_DIGITS digits in
+        a bound.
     """
     is_canonical = spelling == "canonical"
     parts = [
@@ -111,7 +116,8 @@ def numbers(
     The canonical spelling has no exponent and no trailing zeros: `100`, `0.5`, never `1e2` or `-0`.
 
     Raises:
-        LimitExceededError: more than `max_states` states, or more than MAX_NUMBER_DIGITS digits in a value.
+        LimitExceededError: more than `max_states` states, or more than MAX_NUMBER_DIGITS digits in
+        a value.
     """
     builder = LexerBuilder(max_states)
     for text in sorted({_plain(value) for value in values}):
@@ -147,7 +153,7 @@ def _checked(value: Decimal | int) -> Decimal:
     return value
 
 
-def _step(multiple_of: Decimal | int | None, *, integer: bool) -> Step:
+def _step(multiple_of: Decimal | int, *, integer: bool) -> Step:
     """The step of the values: multiples of it are exactly the numbers asked for."""
     value = _checked(multiple_of)
     if value <= 0:

@@ -6,23 +6,24 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
-from numba import njit
 
 from grammars.automata.classes import build_dfa
 from grammars.automata.codepoint_dfa import DEFAULT_MAX_STATES, any_string
 from grammars.automata.dfa import DEAD
 from grammars.automata.json_spelling import QUOTE, spelling_tree
-from grammars.automata.kernels import grown
+from grammars.automata.kernels import grown, kernel
 from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
     from grammars.automata.codepoint_dfa import CodePointDfa
     from grammars.automata.dfa import Dfa
+    from grammars.automata.kernels import Bools, Ints
 
 Spelling: TypeAlias = Literal["canonical", "any"]
 """canonical: raw UTF-8 wherever it is allowed, the two-character escapes where they exist (all but `\\/`),
 and `\\u00XX`, its digits in either case, for the other control characters.
-any: every spelling that RFC 8259 allows of the same content; lone surrogate escapes are never allowed.
+any: every spelling that RFC 8259 allows of the same content; lone surrogate escapes are never
+    allowed.
 """
 
 
@@ -34,10 +35,10 @@ def json_string(
 ) -> Dfa:
     """The JSON strings whose decoded content is in `content`, quotes included.
 
-    Only well-formed UTF-8 (RFC 3629) is accepted, raw control characters never. Label 1; `char_boundary` is
-    True between two characters of the content (after the opening quote, not after the closing one). Minimal,
-    because `content` is: each of its states is one boundary state, and equal states within a character
-    are made once.
+    Only well-formed UTF-8 (RFC 3629) is accepted, raw control characters never. Label 1;
+    `char_boundary` is True between two characters of the content (after the opening quote, not
+    after the closing one). Minimal, because `content` is: each of its states is one boundary
+    state, and equal states within a character are made once.
 
     Raises:
         LimitExceededError: it needs more than `max_states` states.
@@ -67,14 +68,22 @@ def any_json_string(spelling: Spelling = "any") -> Dfa:
     return json_string(any_string(), spelling)
 
 
-@njit(cache=True, nogil=True)
-def _spell(  # type: ignore[no-untyped-def] # numba infers types
-    order, edge_start, low, high, target, next_state, accepting, start, max_states
-):
+@kernel
+def _spell(
+    order: Ints,
+    edge_start: Ints,
+    low: Ints,
+    high: Ints,
+    target: Ints,
+    next_state: Ints,
+    accepting: Bools,
+    start: int,
+    max_states: int,
+) -> tuple[Ints, Ints]:
     """The byte table: one copy of the spelling tree for each content state, equal nodes shared.
 
-    Content state s keeps its number. Returns the table over atoms of bytes (no rows: too many states) and the
-    atom of each byte.
+    Content state s keeps its number. Returns the table over atoms of bytes (no rows: too many
+    states) and the atom of each byte.
     """
     # Atoms: the maximal runs of bytes that no edge tells apart.
     is_first = np.zeros(257, np.int32)
@@ -141,7 +150,9 @@ def _spell(  # type: ignore[no-untyped-def] # numba infers types
                         return np.zeros((0, num_atoms), np.int32), atom_of_byte
                     if num_states == capacity:
                         capacity *= 2
-                        table = grown(table.ravel(), capacity * num_atoms).reshape(capacity, num_atoms)
+                        table = grown(table.ravel(), capacity * num_atoms).reshape(
+                            capacity, num_atoms
+                        )
                         hashes = grown(hashes, capacity)
                         slots = np.zeros(2 * slots.shape[0], np.int32)
                         for k in range(num_content + 2, num_states):

@@ -1,16 +1,37 @@
-"""Small numba functions shared by the automata kernels; inlined where they are called."""
+"""kernel: numba's compiler under a typed name, and the small kernels that others share.
+
+Numba notices a change by the file of the outermost kernel alone: after a change here, delete its
+cache.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar, cast
+
+import numba
 import numpy as np
-from numba import njit
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Ints: TypeAlias = NDArray[np.int32]
+Bools: TypeAlias = NDArray[np.bool_]
+Number = TypeVar("Number", np.int32, np.int64)
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 
-@njit(cache=True, nogil=True)
-def grown(values, size):  # type: ignore[no-untyped-def] # numba infers types
+def kernel(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Compile `function` on its first call; the code is kept on disk and runs without the GIL."""
+    return cast("Callable[Parameters, Result]", numba.njit(function, nogil=True, cache=True))
+
+
+@kernel
+def grown(values: NDArray[Number], size: int) -> NDArray[Number]:
     """A copy of an array with room for `size` values; the new ones are 0.
 
-    A loop, because numba takes seconds to compile a slice assignment (it brings its error messages along).
+    A loop, because numba takes seconds to compile a slice assignment with its error messages.
     """
     bigger = np.zeros(size, values.dtype)
     for i in range(values.shape[0]):
@@ -18,9 +39,9 @@ def grown(values, size):  # type: ignore[no-untyped-def] # numba infers types
     return bigger
 
 
-@njit(cache=True, nogil=True)
-def sort_small(values, size):  # type: ignore[no-untyped-def] # numba infers types
-    """Sort values[:size] ascending, in place: Shell sort, cheap for the short runs that are usual."""
+@kernel
+def sort_small(values: Ints, size: int) -> None:
+    """Sort values[:size] ascending, in place: Shell sort, cheap for the usual short runs."""
     gap = 1
     while gap < size // 3:
         gap = 3 * gap + 1

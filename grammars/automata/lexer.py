@@ -6,16 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from grammars.automata.classes import build_dfa
 from grammars.automata.dfa import DEAD, NO_LABEL, NUM_BYTES, Dfa
+from grammars.automata.kernels import kernel
 from grammars.automata.subset import Nfa, SubsetTable, determinise
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from numpy.typing import NDArray
+
+    from grammars.automata.kernels import Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +27,10 @@ class Lexer:
     Args:
         dfa: its labels number the sets of items: a state with label L accepts exactly items[L - 1].
         items: the distinct sets, in order of the first state that accepts with them.
-        count_conflict: a counted string is alive, in some state, together with another text (a second
-            counted string, or an uncounted one). One character counter cannot serve both: write the
-            length into the string's own DFA (`CodePointDfa.with_length`) and embed it uncounted.
+        count_conflict: a counted string is alive, in some state, together with another text (a
+            second counted string, or an uncounted one). One character counter cannot serve both:
+            write the length into the string's own DFA (`CodePointDfa.with_length`) and embed it
+            uncounted.
     """
 
     dfa: Dfa
@@ -38,8 +41,9 @@ class Lexer:
 class LexerBuilder:
     """A byte-level NFA under construction; every method takes a state and returns the one after.
 
-    Nothing stops a terminal from ending in a state that has a way on: the longest match is taken by the
-    automaton that runs the lexer, so `"a":` followed by an optional space needs nothing special.
+    Nothing stops a terminal from ending in a state that has a way on: the longest match is taken
+    by the automaton that runs the lexer, so `"a":` followed by an optional space needs nothing
+    special.
 
     Args:
         max_states: deterministic states at most.
@@ -181,9 +185,7 @@ class LexerBuilder:
         )
         return nfa, atom_of_symbol
 
-    def _labels(
-        self, table: SubsetTable
-    ) -> tuple[NDArray[np.int32], tuple[frozenset[int], ...]]:
+    def _labels(self, table: SubsetTable) -> tuple[NDArray[np.int32], tuple[frozenset[int], ...]]:
         """The label of each deterministic state and the item sets that the labels number."""
         items_of_state: dict[int, set[int]] = {}
         for state, item in self._accepts:
@@ -220,9 +222,7 @@ class LexerBuilder:
             owner[embed.base + embed.dfa.start] = 0
             owner[embed.base : end][embed.dfa.label != NO_LABEL] = 0
         state_of_item = table.state_of_item()
-        boundaries = np.bincount(
-            state_of_item[is_boundary[table.set_items]], minlength=num_states
-        )
+        boundaries = np.bincount(state_of_item[is_boundary[table.set_items]], minlength=num_states)
         owners = owner[table.set_items]
         first = table.set_start[1:-1]  # of every state but DEAD, whose set is empty
         smallest = np.minimum.reduceat(owners, first)
@@ -254,8 +254,8 @@ def _literal_edges(literals: list[tuple[int, bytes, int]]) -> NDArray[np.int32]:
     return edges
 
 
-@njit(cache=True, nogil=True)
-def dfa_edges(symbol_class, next_state):  # type: ignore[no-untyped-def] # numba infers types
+@kernel
+def dfa_edges(symbol_class: NDArray[np.uint16], next_state: Ints) -> Ints:
     """The edges of a `Dfa` as maximal symbol ranges: int32, (4, num_edges), rows source, low, high, target."""
     num_symbols = symbol_class.shape[0]
     run_first = np.empty(num_symbols + 1, np.int32)

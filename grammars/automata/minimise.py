@@ -1,8 +1,9 @@
 """Minimisation of a deterministic table with missing transitions.
 
-A. Valmari and P. Lehtinen, "Efficient minimization of DFAs with partial transition functions" (STACS 2008),
-in the form of A. Valmari, "Fast brief practical DFA minimization" (IPL 112, 2012): blocks of states and blocks
-of transitions refine each other, O(m log n) for m transitions that do not lead to DEAD.
+A. Valmari and P. Lehtinen, "Efficient minimization of DFAs with partial transition functions"
+(STACS 2008), in the form of A. Valmari, "Fast brief practical DFA minimization" (IPL 112, 2012):
+blocks of states and blocks of transitions refine each other, O(m log n) for m transitions that do
+not lead to DEAD.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numba import njit
+
+from grammars.automata.kernels import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from grammars.automata.kernels import Ints
 
 FIRST_ACCEPTING_KIND: Final = 2
 """Two kinds of states that do not accept: inside, and at the boundary of a counted character."""
@@ -27,7 +31,8 @@ class MinimalTable:
     Args:
         next_state: int32, (num_states, num_symbols); row DEAD is all DEAD.
         start: DEAD for the empty language, else 1.
-        old_state: int32, (num_states,); for each new state one of the old states that it stands for.
+        old_state: int32, (num_states,); for each new state one of the old states that it stands
+            for.
     """
 
     next_state: NDArray[np.int32]
@@ -41,16 +46,26 @@ def minimise_table(
     """The unique smallest trimmed table whose states read the same texts into the same kinds.
 
     Args:
-        next_state: int32, (num_states, num_symbols), C-contiguous; row DEAD is all DEAD. It need not be trimmed.
+        next_state: int32, (num_states, num_symbols), C-contiguous; row DEAD is all DEAD. It need
+            not be trimmed.
         start: the initial state.
-        kind: int32, (num_states,), small and >= 0; states of different kinds are never merged. Kinds below
-            FIRST_ACCEPTING_KIND do not accept.
+        kind: int32, (num_states,), small and >= 0; states of different kinds are never merged.
+            Kinds below FIRST_ACCEPTING_KIND do not accept.
     """
     return MinimalTable(*_minimise(next_state, start, kind))
 
 
-@njit(cache=True, nogil=True)
-def _mark(e, elements, location, block, first, marked, touched, num_touched):  # type: ignore[no-untyped-def] # numba
+@kernel
+def _mark(
+    e: int,
+    elements: Ints,
+    location: Ints,
+    block: Ints,
+    first: Ints,
+    marked: Ints,
+    touched: Ints,
+    num_touched: int,
+) -> int:
     """Move element `e` into the marked front of its block; the new number of touched blocks."""
     s = block[e]
     i = location[e]
@@ -66,8 +81,17 @@ def _mark(e, elements, location, block, first, marked, touched, num_touched):  #
     return num_touched
 
 
-@njit(cache=True, nogil=True)
-def _split(elements, block, first, past, marked, touched, num_touched, num_blocks):  # type: ignore[no-untyped-def] # numba
+@kernel
+def _split(
+    elements: Ints,
+    block: Ints,
+    first: Ints,
+    past: Ints,
+    marked: Ints,
+    touched: Ints,
+    num_touched: int,
+    num_blocks: int,
+) -> int:
     """Split every touched block into its marked and unmarked part; the new number of blocks."""
     while num_touched > 0:
         num_touched -= 1
@@ -92,8 +116,8 @@ def _split(elements, block, first, past, marked, touched, num_touched, num_block
     return num_blocks
 
 
-@njit(cache=True, nogil=True)
-def _minimise(next_state, start, kind):  # type: ignore[no-untyped-def] # numba infers types
+@kernel
+def _minimise(next_state: Ints, start: int, kind: Ints) -> tuple[Ints, int, Ints]:
     num_all, num_symbols = next_state.shape
 
     # Reachable from the start, in breadth-first order.
@@ -248,7 +272,14 @@ def _minimise(next_state, start, kind):  # type: ignore[no-untyped-def] # numba 
         num_touched = 0
         for i in range(c_first[c], c_past[c]):
             num_touched = _mark(
-                tail[c_elements[i]], b_elements, b_location, b_block, b_first, marked, touched, num_touched
+                tail[c_elements[i]],
+                b_elements,
+                b_location,
+                b_block,
+                b_first,
+                marked,
+                touched,
+                num_touched,
             )
         num_blocks = _split(
             b_elements, b_block, b_first, b_past, marked, touched, num_touched, num_blocks
@@ -260,7 +291,14 @@ def _minimise(next_state, start, kind):  # type: ignore[no-untyped-def] # numba 
                 s = b_elements[i]
                 for k in range(into_first[s], into_first[s + 1]):
                     num_touched = _mark(
-                        into[k], c_elements, c_location, c_block, c_first, marked, touched, num_touched
+                        into[k],
+                        c_elements,
+                        c_location,
+                        c_block,
+                        c_first,
+                        marked,
+                        touched,
+                        num_touched,
                     )
             num_cords = _split(
                 c_elements, c_block, c_first, c_past, marked, touched, num_touched, num_cords

@@ -1,8 +1,8 @@
 """Automata of plain decimals: their form, their order relative to a bound, and their remainder for a step.
 
-Each reads a number digit by digit, most significant first, and says one thing about its value; a set of numbers
-is an intersection of them. Only the form knows the syntax: the others skip leading zeros and take digits,
-`-` and `.` as they come.
+Each reads a number digit by digit, most significant first, and says one thing about its value; a
+set of numbers is an intersection of them. Only the form knows the syntax: the others skip leading
+zeros and take digits, `-` and `.` as they come.
 """
 
 from __future__ import annotations
@@ -113,8 +113,8 @@ def compared_with(bound: Decimal, orders: Collection[int]) -> Dfa:
     """
     integer, _, fraction = f"{bound.copy_abs():f}".partition(".")
     table, order = _comparison(integer.lstrip("0"), fraction.rstrip("0"))
-    # After no sign, then after a minus: the comparison of magnitudes where signs agree (or the bound is 0),
-    # else the answer is known.
+    # After no sign, then after a minus: the comparison of magnitudes where signs agree (or the
+    # bound is 0), else the answer is known.
     positive = (table, order) if bound >= 0 else _known(GREATER)
     negative = (table, -order) if bound <= 0 else _known(LESS)
     both, start_negative = _beside(positive[0], negative[0])
@@ -125,9 +125,7 @@ def compared_with(bound: Decimal, orders: Collection[int]) -> Dfa:
     return minimise(build_dfa(both, _COLUMN_OF_BYTE, label, 1))
 
 
-def _beside(
-    left: NDArray[np.int32], right: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], int]:
+def _beside(left: NDArray[np.int32], right: NDArray[np.int32]) -> tuple[NDArray[np.int32], int]:
     """Both tables as one with a common DEAD; the number that the right one's state 1 got."""
     shift = left.shape[0] - 1
     moved = np.where(right == DEAD, DEAD, right + shift)[1:]
@@ -145,13 +143,15 @@ def _comparison(integer: str, fraction: str) -> tuple[NDArray[np.int32], NDArray
     """Compare a magnitude with a bound, given by its digits without needless zeros.
 
     Returns:
-        The table, which begins in state 1, and the order of what has been read in each state. The states are
+        The table, which begins in state 1, and the order of what has been read in each state. The
+        states are
 
-            1 + 3 k + order + 1   k integer digits read; they are less than, equal to or greater than the
+            1 + 3 k + order + 1   k integer digits read; they are less than, equal to or greater
+            than the
                                   bound's first k (state 1 stands for "equal" when k = 0)
             longer                more integer digits than the bound has
-            first_fraction + j    all of the bound's integer digits and j fraction digits read, all equal
-            less, greater         decided, behind the point
+            first_fraction + j    all of the bound's integer digits and j fraction digits read, all
+            equal less, greater         decided, behind the point
     """
     num_integer, num_fraction = len(integer), len(fraction)
     longer = 3 * num_integer + 4
@@ -203,7 +203,8 @@ def _branch(row: NDArray[np.int32], digit: int, targets: list[int]) -> None:
 def multiples(step: Step, *, max_states: int) -> Dfa:
     """The decimals on `step`; label 1. Further fraction digits than the step's must be zeros.
 
-    State 1 + j * numerator + r: j - 1 fraction digits read (j = 0: no point yet) with remainder r so far.
+    State 1 + j * numerator + r: j - 1 fraction digits read (j = 0: no point yet) with remainder r
+    so far.
 
     Raises:
         LimitExceededError: numerator times (num_digits + 2) is more than `max_states`.

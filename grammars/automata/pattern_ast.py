@@ -1,7 +1,7 @@
 """The syntax tree of a pattern: what is left when groups, laziness and escapes are gone.
 
-Lookaround and word boundaries would be further node kinds, to be resolved by automata operations where a pattern
-becomes an NFA (`pattern_dfa`).
+Lookaround and word boundaries would be further node kinds, to be resolved by automata operations
+where a pattern becomes an NFA (`pattern_dfa`).
 """
 
 from __future__ import annotations

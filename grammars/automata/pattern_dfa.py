@@ -127,7 +127,9 @@ class _NfaBuilder:
         if any_text_follows:
             if self.accepts_all is None:
                 self.accepts_all = self.new_state()
-                self.edges.append((self.accepts_all, self.set_number(ALL_CHARACTERS), self.accepts_all))
+                self.edges.append(
+                    (self.accepts_all, self.set_number(ALL_CHARACTERS), self.accepts_all)
+                )
                 self.accepting.append(self.accepts_all)
             self.epsilons.append((state, self.accepts_all))
         else:

@@ -77,7 +77,7 @@ def _one(code_point: int) -> CharSet:
 
 
 def _unicode_escape(reader: PatternReader, offset: int) -> int:
-    """The code point of \\uHHHH, of two of them that are a surrogate pair, or of \\u{H...}."""
+    r"""The code point of \uHHHH, of two that are a surrogate pair, or of \u{H...}."""
     braced = reader.take_match(_HEX_BRACED)
     if braced is not None:
         digits = braced[1].lstrip("0") or "0"
@@ -107,10 +107,8 @@ def _property(reader: PatternReader, offset: int) -> CharSet:
         raise reader.unsupported(f"the property {match[0]}", offset) from error
 
 
-def _decimal_escape(
-    reader: PatternReader, offset: int, first: str, *, in_class: bool
-) -> CharSet:
-    """NUL for \\0; \\1 and up are backreferences, and octal escapes do not exist under u."""
+def _decimal_escape(reader: PatternReader, offset: int, first: str, *, in_class: bool) -> CharSet:
+    r"""NUL for \0; \1 and up are backreferences, and octal escapes do not exist under u."""
     more = reader.take_match(_DIGITS)
     if first == "0" and more is None:
         return _one(0)

@@ -7,13 +7,14 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
-from grammars.automata.kernels import grown
+from grammars.automata.kernels import grown, kernel
 from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from grammars.automata.kernels import Ints
 
 
 class Operation(IntEnum):
@@ -67,7 +68,8 @@ def product(
     Args:
         operation: decides which pairs are dead.
         left, right: (next_state, start) of the operands.
-        columns: int32, (2, num_symbols); the column of each operand that each symbol of the result reads.
+        columns: int32, (2, num_symbols); the column of each operand that each symbol of the result
+            reads.
         max_states: pairs at most.
         what: what is being built, for the error.
 
@@ -82,8 +84,16 @@ def product(
     return PairTable(table, start, pair_left, pair_right)
 
 
-@njit(cache=True, nogil=True)
-def _product(operation, left, left_start, right, right_start, columns, max_states):  # type: ignore[no-untyped-def] # numba
+@kernel
+def _product(
+    operation: int,
+    left: Ints,
+    left_start: int,
+    right: Ints,
+    right_start: int,
+    columns: Ints,
+    max_states: int,
+) -> tuple[Ints, int, Ints, Ints]:
     num_symbols = columns.shape[1]
     capacity = left.shape[0] + right.shape[0] + 2
     pair_left = np.zeros(capacity, np.int32)
@@ -113,7 +123,9 @@ def _product(operation, left, left_start, right, right_start, columns, max_state
                     capacity *= 2
                     pair_left = grown(pair_left, capacity)
                     pair_right = grown(pair_right, capacity)
-                    table = grown(table.ravel(), capacity * num_symbols).reshape(capacity, num_symbols)
+                    table = grown(table.ravel(), capacity * num_symbols).reshape(
+                        capacity, num_symbols
+                    )
                 slots = np.zeros(4 * slots.shape[0], np.int32)
                 for k in range(1, num_pairs):
                     slot = _slot(pair_left[k], pair_right[k], slots.shape[0])
@@ -138,11 +150,16 @@ def _product(operation, left, left_start, right, right_start, columns, max_state
             else:
                 table[at, symbol] = found
         at += 1
-    return table[:num_pairs].copy(), start, pair_left[:num_pairs].copy(), pair_right[:num_pairs].copy()
+    return (
+        table[:num_pairs].copy(),
+        start,
+        pair_left[:num_pairs].copy(),
+        pair_right[:num_pairs].copy(),
+    )
 
 
-@njit(cache=True, nogil=True)
-def _slot(a, b, num_slots):  # type: ignore[no-untyped-def] # numba infers types
+@kernel
+def _slot(a: int, b: int, num_slots: int) -> int:
     """Where the search for pair (a, b) begins; num_slots is a power of two."""
     code = (np.int64(a) * 1000003 + b) * np.int64(0x9E3779B97F4A7C1)
-    return (code ^ (code >> 31)) & (num_slots - 1)
+    return int((code ^ (code >> 31)) & (num_slots - 1))

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
-from grammars.automata.dfa import DEAD
-from grammars.automata.kernels import grown, sort_small
+from grammars.automata.kernels import grown, kernel, sort_small
 from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from grammars.automata.kernels import Bools, Ints
 
 WORK_PER_STATE = 256
 """NFA steps granted for each state of the limit: a set of many NFA states counts as several states."""
@@ -27,7 +27,8 @@ class Nfa:
         num_states: states are 0 .. num_states - 1.
         start: the initial state.
         epsilon_source, epsilon_target: int32, (num_epsilons,); edges that read nothing.
-        source, low, high, target: int32, (num_edges,); edges on any symbol of low .. high, inclusive.
+        source, low, high, target: int32, (num_edges,); edges on any symbol of low .. high,
+            inclusive.
         accepting: bool, (num_states,).
         num_symbols: symbols are 0 .. num_symbols - 1.
         accepts_all: a state from which every text is accepted; a set with it needs no other member.
@@ -53,7 +54,8 @@ class SubsetTable:
     Args:
         next_state: int32, (num_states, num_symbols); row DEAD is all DEAD.
         start: DEAD for the empty language.
-        set_start: int32, (num_states + 1,); state s stands for set_items[set_start[s]:set_start[s + 1]].
+        set_start: int32, (num_states + 1,); state s stands for set_items[set_start[s]:set_start[s
+            + 1]].
         set_items: int32; NFA states that accept or have edges, ascending within a set.
     """
 
@@ -96,8 +98,8 @@ def determinise(nfa: Nfa, *, max_states: int, what: str) -> SubsetTable:
     return SubsetTable(next_state, start, set_start, set_items)
 
 
-@njit(cache=True, nogil=True)
-def _group(num_states, source):  # type: ignore[no-untyped-def] # compiled by numba, which infers types
+@kernel
+def _group(num_states: int, source: Ints) -> tuple[Ints, Ints]:
     """Counting sort of edges by source: (first, order), edges of s are order[first[s]:first[s + 1]]."""
     first = np.zeros(num_states + 1, np.int32)
     for s in source:
@@ -112,8 +114,10 @@ def _group(num_states, source):  # type: ignore[no-untyped-def] # compiled by nu
     return first, order
 
 
-@njit(cache=True, nogil=True)
-def _mark_useful(epsilon_source, epsilon_target, source, target, accepting):  # type: ignore[no-untyped-def] # numba
+@kernel
+def _mark_useful(
+    epsilon_source: Ints, epsilon_target: Ints, source: Ints, target: Ints, accepting: Bools
+) -> Bools:
     """Which NFA states reach an accepting one."""
     num_states = accepting.shape[0]
     epsilon_first, epsilon_order = _group(num_states, epsilon_target)
@@ -144,22 +148,22 @@ def _mark_useful(epsilon_source, epsilon_target, source, target, accepting):  # 
     return useful
 
 
-@njit(cache=True, nogil=True)
-def _determinise(  # type: ignore[no-untyped-def] # numba
-    num_nfa_states,
-    nfa_start,
-    epsilon_source,
-    epsilon_target,
-    source,
-    low,
-    high,
-    target,
-    accepting,
-    num_symbols,
-    accepts_all,
-    max_states,
-    max_work,
-):
+@kernel
+def _determinise(
+    num_nfa_states: int,
+    nfa_start: int,
+    epsilon_source: Ints,
+    epsilon_target: Ints,
+    source: Ints,
+    low: Ints,
+    high: Ints,
+    target: Ints,
+    accepting: Bools,
+    num_symbols: int,
+    accepts_all: int,
+    max_states: int,
+    max_work: int,
+) -> tuple[Ints, int, Ints, Ints]:
     useful = _mark_useful(epsilon_source, epsilon_target, source, target, accepting)
     epsilon_first, epsilon_order = _group(num_nfa_states, epsilon_source)
     first, order = _group(num_nfa_states, source)
@@ -326,4 +330,9 @@ def _determinise(  # type: ignore[no-untyped-def] # numba
             else:
                 next_state[processed, symbol] = found
         processed += 1
-    return next_state[:num_sets].copy(), start_set, set_start[: num_sets + 1].copy(), set_items[:num_items].copy()
+    return (
+        next_state[:num_sets].copy(),
+        start_set,
+        set_start[: num_sets + 1].copy(),
+        set_items[:num_items].copy(),
+    )

@@ -8,12 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from grammars.automata.kernels import kernel
 from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from grammars.automata.kernels import Bools, Ints
 
 
 def minimal_trie(
@@ -28,7 +30,8 @@ def minimal_trie(
         max_states: states of the result at most.
 
     Returns:
-        next_state int32, (num_states, num_symbols), and accepting bool, (num_states,); the start is the last state.
+        next_state int32, (num_states, num_symbols), and accepting bool, (num_states,); the start
+        is the last state.
 
     Raises:
         LimitExceededError: more than `max_states` states.
@@ -39,11 +42,13 @@ def minimal_trie(
     return _table(canonical, first_child, sibling, symbol, is_final, num_states, num_symbols)
 
 
-@njit(cache=True, nogil=True)
-def _consed_trie(symbols, length):  # type: ignore[no-untyped-def] # numba infers types
+@kernel
+def _consed_trie(symbols: Ints, length: Ints) -> tuple[Ints, Ints, Ints, Ints, Bools, int]:
     """The trie (node 0 is its root) and, for each node, the number of its class of equal subtrees."""
     capacity = symbols.shape[0] + 1
-    first_child = np.zeros(capacity, np.int32)  # the child made last, so the greatest symbol; 0: none
+    first_child = np.zeros(
+        capacity, np.int32
+    )  # the child made last, so the greatest symbol; 0: none
     sibling = np.zeros(capacity, np.int32)
     symbol = np.zeros(capacity, np.int32)
     is_final = np.zeros(capacity, np.bool_)
@@ -94,8 +99,16 @@ def _consed_trie(symbols, length):  # type: ignore[no-untyped-def] # numba infer
     return canonical, first_child, sibling, symbol, is_final, num_classes
 
 
-@njit(cache=True, nogil=True)
-def _table(canonical, first_child, sibling, symbol, is_final, num_states, num_symbols):  # type: ignore[no-untyped-def] # numba
+@kernel
+def _table(
+    canonical: Ints,
+    first_child: Ints,
+    sibling: Ints,
+    symbol: Ints,
+    is_final: Bools,
+    num_states: int,
+    num_symbols: int,
+) -> tuple[Ints, Bools]:
     table = np.zeros((num_states, num_symbols), np.int32)
     accepting = np.zeros(num_states, np.bool_)
     for node in range(canonical.shape[0]):

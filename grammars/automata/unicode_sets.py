@@ -1,7 +1,8 @@
 r"""Character sets of ECMA-262: class escapes, the dot, and \p{..} property escapes.
 
-Property escapes follow ECMA-262, section 22.2.1.9: General_Category, Script and Script_Extensions by value, and the
-binary properties of its table. Members come from the Unicode data in the `regex` package.
+Property escapes follow ECMA-262, section 22.2.1.9: General_Category, Script and Script_Extensions
+by value, and the binary properties of its table. Members come from the Unicode data in the `regex`
+package.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from grammars.automata.charset import (
 DIGITS: Final = CharSet.from_ranges([(0x30, 0x39)])
 WORD: Final = CharSet.from_ranges([(0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)])
 LINE_TERMINATORS: Final = CharSet.of("\n\r\u2028\u2029")
-# WhiteSpace and LineTerminator of ECMA-262, sections 12.2 and 12.3; unlike Python's \s it holds U+FEFF.
+# WhiteSpace and LineTerminator of ECMA-262, sections 12.2 and 12.3; unlike Python's \s it holds
+# U+FEFF.
 SPACE: Final = CharSet.of("\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff").union(
     CharSet.from_ranges([(0x2000, 0x200A)])
 )
@@ -38,32 +40,30 @@ CLASS_ESCAPES: Final = {
     "S": SPACE.complement(),
 }
 
-_GENERAL_CATEGORIES: Final = frozenset(
-    """
-    LC Cased_Letter Cc Control cntrl Cf Format Cn Unassigned Co Private_Use Cs Surrogate C Other L Letter
-    Ll Lowercase_Letter Lm Modifier_Letter Lo Other_Letter Lt Titlecase_Letter Lu Uppercase_Letter M Mark
-    Combining_Mark Mc Spacing_Mark Me Enclosing_Mark Mn Nonspacing_Mark N Number Nd Decimal_Number digit
-    Nl Letter_Number No Other_Number P Punctuation punct Pc Connector_Punctuation Pd Dash_Punctuation
-    Pe Close_Punctuation Pf Final_Punctuation Pi Initial_Punctuation Po Other_Punctuation
-    Ps Open_Punctuation S Symbol Sc Currency_Symbol Sk Modifier_Symbol Sm Math_Symbol So Other_Symbol
-    Z Separator Zl Line_Separator Zp Paragraph_Separator Zs Space_Separator
-    """.split()
-)
-_BINARY_PROPERTIES: Final = frozenset(
-    """
-    ASCII ASCII_Hex_Digit AHex Alphabetic Alpha Any Assigned Bidi_Control Bidi_C Bidi_Mirrored Bidi_M
-    Case_Ignorable CI Cased Changes_When_Casefolded CWCF Changes_When_Casemapped CWCM
+_GENERAL_CATEGORIES: Final = """
+    LC Cased_Letter Cc Control cntrl Cf Format Cn Unassigned Co Private_Use Cs Surrogate C Other
+    L Letter Ll Lowercase_Letter Lm Modifier_Letter Lo Other_Letter Lt Titlecase_Letter Lu
+    Uppercase_Letter M Mark Combining_Mark Mc Spacing_Mark Me Enclosing_Mark Mn Nonspacing_Mark
+    N Number Nd Decimal_Number digit Nl Letter_Number No Other_Number P Punctuation punct Pc
+    Connector_Punctuation Pd Dash_Punctuation Pe Close_Punctuation Pf Final_Punctuation Pi
+    Initial_Punctuation Po Other_Punctuation Ps Open_Punctuation S Symbol Sc Currency_Symbol Sk
+    Modifier_Symbol Sm Math_Symbol So Other_Symbol Z Separator Zl Line_Separator Zp
+    Paragraph_Separator Zs Space_Separator
+""".split()
+_BINARY_PROPERTIES: Final = """
+    ASCII ASCII_Hex_Digit AHex Alphabetic Alpha Any Assigned Bidi_Control Bidi_C Bidi_Mirrored
+    Bidi_M Case_Ignorable CI Cased Changes_When_Casefolded CWCF Changes_When_Casemapped CWCM
     Changes_When_Lowercased CWL Changes_When_NFKC_Casefolded CWKCF Changes_When_Titlecased CWT
-    Changes_When_Uppercased CWU Dash Default_Ignorable_Code_Point DI Deprecated Dep Diacritic Dia Emoji
-    Emoji_Component EComp Emoji_Modifier EMod Emoji_Modifier_Base EBase Emoji_Presentation EPres
-    Extended_Pictographic ExtPict Extender Ext Grapheme_Base Gr_Base Grapheme_Extend Gr_Ext Hex_Digit Hex
-    IDS_Binary_Operator IDSB IDS_Trinary_Operator IDST ID_Continue IDC ID_Start IDS Ideographic Ideo
-    Join_Control Join_C Logical_Order_Exception LOE Lowercase Lower Math Noncharacter_Code_Point NChar
-    Pattern_Syntax Pat_Syn Pattern_White_Space Pat_WS Quotation_Mark QMark Radical Regional_Indicator RI
-    Sentence_Terminal STerm Soft_Dotted SD Terminal_Punctuation Term Unified_Ideograph UIdeo Uppercase
-    Upper Variation_Selector VS White_Space space XID_Continue XIDC XID_Start XIDS
-    """.split()
-)
+    Changes_When_Uppercased CWU Dash Default_Ignorable_Code_Point DI Deprecated Dep Diacritic
+    Dia Emoji Emoji_Component EComp Emoji_Modifier EMod Emoji_Modifier_Base EBase
+    Emoji_Presentation EPres Extended_Pictographic ExtPict Extender Ext Grapheme_Base Gr_Base
+    Grapheme_Extend Gr_Ext Hex_Digit Hex IDS_Binary_Operator IDSB IDS_Trinary_Operator IDST
+    ID_Continue IDC ID_Start IDS Ideographic Ideo Join_Control Join_C Logical_Order_Exception
+    LOE Lowercase Lower Math Noncharacter_Code_Point NChar Pattern_Syntax Pat_Syn
+    Pattern_White_Space Pat_WS Quotation_Mark QMark Radical Regional_Indicator RI
+    Sentence_Terminal STerm Soft_Dotted SD Terminal_Punctuation Term Unified_Ideograph UIdeo
+    Uppercase Upper Variation_Selector VS White_Space space XID_Continue XIDC XID_Start XIDS
+""".split()
 
 
 class UnknownPropertyError(ValueError):
