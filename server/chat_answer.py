@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 import uuid
 from contextlib import aclosing
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from server.errors import ServerError, error_body
+from server.errors import InternalError, ServerError, error_body
 from server.reply.events import CallStartEvent
 from server.reply.message import ReplyMessage
 from server.wire.chat_answer import (
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from server.reply.choice import FinishName, ReplyStep
     from server.services import ServedModel
     from server.wire.chat_answer import Json
+
+_log = logging.getLogger(__name__)
 
 _DONE = b"data: [DONE]\n\n"
 
@@ -100,6 +103,11 @@ async def streamed_answer(
                     yield chunk
     except ServerError as error:
         yield sse(error_body(error))
+        return
+    except Exception:
+        _log.exception("%s: unexpected error in the stream", head.answer_id)
+        message = f"An error of the server; its log has it under {head.answer_id}"
+        yield sse(error_body(InternalError(message)))
         return
     if encoder.with_usage:
         yield encoder.usage(usage_body(generation.usage))

@@ -70,6 +70,8 @@ class PromptBuilder:
         self._template = template
         self._tokenizer = PromptTokenizer(tokenizer_json, tags=TAGS)
         self._max_model_len = max_model_len
+        # Models that think by themselves have a token for it, and a template that speaks of it.
+        self._may_think = THINK_OPEN in template.source and self._tokenizer.has_control(THINK_OPEN)
 
     def build(self, request: ChatCompletionRequest) -> Prompt:
         """The prompt of a request; slow for long ones, so not for the event loop.
@@ -96,7 +98,8 @@ class PromptBuilder:
         token_ids = self._tokenizer.encode(rendered, shield)
         if len(token_ids) >= self._max_model_len:
             raise ContextLengthError(len(token_ids), self._max_model_len)
-        return Prompt(tuple(token_ids), thinking_of(rendered, self._template.source), ignored)
+        thinking = thinking_of(rendered, may_think=self._may_think)
+        return Prompt(tuple(token_ids), thinking, ignored)
 
     def _variables(
         self, request: ChatCompletionRequest

@@ -51,6 +51,10 @@ class PromptTokenizer:
         self._rest = Tokenizer.from_str(json.dumps(_without_first_prefix(document)))
         self._longest_token_bytes = max(map(_num_bytes, self._first.get_vocab()), default=1)
 
+    def has_control(self, text: str) -> bool:
+        """Whether the tokenizer has a control token of this spelling."""
+        return text in self._controls
+
     def min_num_tokens(self, text: str) -> int:
         """A lower bound of the tokens of a text, without tokenising it."""
         # NFC, which some tokenizers apply, composes at most four characters into one.

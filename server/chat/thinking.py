@@ -16,15 +16,15 @@ class Thinking(Enum):
     OPTIONAL = "optional"  # the model may open a block itself
 
 
-def thinking_of(rendered: str, template_source: str) -> Thinking:
+def thinking_of(rendered: str, *, may_think: bool) -> Thinking:
     """Read the state from the prompt itself, so that no default is assumed anywhere.
 
     Args:
-        rendered: the prompt text in which the caller's texts cannot spell the tags.
-        template_source: the chat template; one that speaks of the tag belongs to a model that thinks.
+        rendered: the prompt text, in which the caller's texts cannot spell the tags.
+        may_think: whether the model opens blocks by itself where the prompt says nothing.
     """
     if rendered.rfind(THINK_OPEN) > rendered.rfind(THINK_CLOSE):
         return Thinking.OPEN
-    if rendered.rstrip().endswith(THINK_CLOSE) or THINK_OPEN not in template_source:
+    if rendered.rstrip().endswith(THINK_CLOSE) or not may_think:
         return Thinking.NONE
     return Thinking.OPTIONAL

@@ -194,6 +194,11 @@ def test_thinking_is_read_from_the_rendered_prompt(template, kwargs, thinking):
     assert build(builder, messages, chat_template_kwargs=kwargs).thinking is thinking
 
 
+def test_a_model_without_a_token_for_it_does_not_think_by_itself():
+    builder = prompt_builder(THINKING_TEMPLATE, CONTROLS[:2])
+    assert build(builder, [{"role": "user", "content": "hi"}]).thinking is Thinking.NONE
+
+
 def test_an_effort_of_none_turns_thinking_off_where_the_template_can():
     messages = [{"role": "user", "content": "hi"}]
     prompt = build(tiny_builder(THINKING_TEMPLATE), messages, reasoning_effort="none")
