@@ -1,1 +1,1 @@
-"""Regular languages: code point sets, ECMA-262 patterns, NFAs and DFAs over code points and bytes."""
+"""Regular languages: code point sets, ECMA-262 patterns, automata over code points and bytes."""

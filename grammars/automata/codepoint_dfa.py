@@ -1,4 +1,4 @@
-"""CodePointDfa: a minimal deterministic automaton over Unicode characters, closed under boolean operations.
+"""CodePointDfa: a minimal automaton over Unicode characters, closed under boolean operations.
 
 The language of a JSON string's *decoded* content. How the content is spelled in bytes is added
 afterwards, by `json_string`; so lengths, patterns, escapes and UTF-8 never mix.
@@ -90,11 +90,13 @@ class CodePointDfa:
         self, other: CodePointDfa, *, max_states: int = DEFAULT_MAX_STATES
     ) -> CodePointDfa:
         """The strings of this language that are not in `other`."""
+        if self is any_string():
+            return other.complement()
         return _combine(Operation.DIFFERENCE, self, other, max_states)
 
-    def complement(self, *, max_states: int = DEFAULT_MAX_STATES) -> CodePointDfa:
+    def complement(self) -> CodePointDfa:
         """All strings that are not in the language."""
-        return any_string().difference(self, max_states=max_states)
+        return _complement(self)
 
     def with_length(
         self, minimum: int = 0, maximum: int | None = None, *, max_states: int = DEFAULT_MAX_STATES
@@ -211,6 +213,38 @@ def _nothing() -> CodePointDfa:
         np.zeros(1, np.bool_),
         DEAD,
     )
+
+
+def _complement(dfa: CodePointDfa) -> CodePointDfa:
+    """Accept what was refused; a new last state and class take the texts that led nowhere.
+
+    The result is minimal because `dfa` is: all that can be superfluous is the new state, and the one
+    state (if any) from which everything was accepted.
+    """
+    starts = np.union1d(dfa.range_start, _CHARACTER_RANGES)
+    classes = dfa.range_class[np.searchsorted(dfa.range_start, starts, side="right") - 1]
+    num_states, num_classes = dfa.next_state.shape
+    classes[(classes == 0) & (starts != FIRST_SURROGATE)] = num_classes
+    if num_classes not in classes:
+        num_classes -= 1
+    table = np.full((num_states + 1, num_classes + 1), num_states, np.int32)
+    table[:-1, : dfa.next_state.shape[1]] = np.where(
+        dfa.next_state == DEAD, num_states, dfa.next_state
+    )
+    table[:, 0] = DEAD
+    accepting = np.append(~dfa.accepting, True)
+    start = num_states if dfa.is_empty else dfa.start
+
+    itself = np.arange(num_states + 1)
+    keep = accepting | (table[:, 1:] != itself[:, None]).any(axis=1)
+    keep[num_states] = start == num_states or bool((table[1:num_states] == num_states).any())
+    keep[DEAD] = True
+    number = np.where(keep, np.cumsum(keep) - 1, DEAD).astype(np.int32)
+    table = number[table[keep]]
+    table[DEAD] = DEAD
+    accepting = accepting[keep]
+    accepting[DEAD] = False
+    return CodePointDfa(starts.astype(np.int32), classes, table, accepting, int(number[start]))
 
 
 def _combine(

@@ -1,4 +1,4 @@
-"""Dfa: a deterministic automaton over bytes (and control-token symbols) with labelled accepting states."""
+"""Dfa: a deterministic automaton over bytes and control-token symbols, with labels."""
 
 from __future__ import annotations
 

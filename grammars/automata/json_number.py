@@ -1,4 +1,4 @@
-"""JSON numbers (RFC 8259, section 6) as byte automata: bounds, multiples and finite sets, by exact value.
+"""JSON numbers (RFC 8259, section 6) as byte automata: ranges, multiples and sets, by value.
 
 Two spellings of a set of values, both plain decimals (no exponent):
 
@@ -36,8 +36,9 @@ from grammars.automata.operations import intersect, minimise
 from grammars.errors import InvalidGrammarError, LimitExceededError
 
 if TYPE_CHECKING:
-    from grammars.automata.dfa import Dfa
     from collections.abc import Iterable
+
+    from grammars.automata.dfa import Dfa
 
 NumberSpelling: TypeAlias = Literal["canonical", "every"]
 
@@ -57,12 +58,14 @@ def number_dfa(
     spelling: NumberSpelling = "canonical",
     max_states: int = 50_000,
 ) -> Dfa:
-    """The numbers that satisfy everything given (JSON Schema 2020-12 validation, section 6.2); label 1.
+    """The numbers that satisfy everything given (JSON Schema validation, section 6.2); label 1.
 
     Args:
         integer: only whole numbers, by value.
-        minimum, maximum, exclusive_minimum, exclusive_maximum: exact bounds; both kinds may be
-            given.
+        minimum: the least value, exactly.
+        maximum: the greatest value, exactly.
+        exclusive_minimum: every value is greater; may be given beside `minimum`.
+        exclusive_maximum: every value is less; may be given beside `maximum`.
         multiple_of: the value is a whole multiple of it, > 0.
         spelling: see the module; the full form with exponents is read only where nothing at all is
             asked and the spelling is canonical.

@@ -2,8 +2,8 @@ r"""The spellings of one character inside a JSON string, as a shared decision tr
 
 A node of the tree covers an aligned block of code points and has one edge for each digit of the
 spelling: 6 bits of a UTF-8 continuation byte (RFC 3629, section 3) or 4 bits of a hexadecimal digit
-(RFC 8259, section 7). Blocks of one class are shared, one node for each class, so the tree has about
-as many nodes as there are boundaries between classes, never as many as there are characters:
+(RFC 8259, section 7). Blocks of one class are shared, one node for each class, so the tree has
+about as many nodes as there are boundaries between classes, never as many as there are characters:
 
     ROOT -- 20..7F but " and \ -----------------------------------------> class
          -- C2..DF -> UTF8_1, E0..EF -> UTF8_2, F0..F4 -> UTF8_3 ... ----> class
@@ -51,7 +51,7 @@ class _Edge(NamedTuple):
         child: the kind of the node that it leads to, or CHARACTER.
         offset: where the child's block begins, relative to the node's own block.
         size: code points in the child's block.
-        is_shareable: whether the child spells all of its block, so that blocks of one class are alike.
+        is_shareable: whether the child spells all of its block: then blocks of one class are alike.
     """
 
     byte: int
@@ -85,7 +85,7 @@ def _letter_edges(letters: str, child: str, size: int = 0) -> list[_Edge]:
 
 
 def _surrogate_edges() -> list[_Edge]:
-    """The digit after `\\uD`: 0 to 7 are characters, 8 to B begin a pair, C to F never come first."""
+    r"""After `\uD`: 0 to 7 are characters, 8 to B begin a pair, C to F never come first."""
     pairs = [
         _Edge(byte, "HIGH_2", 0x10000 - 0xD000 + ((digit - 8) << 18), 1 << 18)
         for byte, digit in _HEX_DIGITS
@@ -173,7 +173,7 @@ class SpellingTree(NamedTuple):
 
     Args:
         order: int32, (num_nodes,); the nodes, children before their parents.
-        edge_start: int32, (num_nodes + 1,); node n has edges edge_start[n] .. edge_start[n + 1] - 1.
+        edge_start: int32, (num_nodes + 1,); node n has edges edge_start[n]..edge_start[n + 1] - 1.
         low: int32, (num_edges,); the first byte of an edge.
         high: int32, (num_edges,); its last byte.
         target: int32, (num_edges,); class c >= 1 if the character ends here, or -n for node n >= 1.

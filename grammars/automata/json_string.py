@@ -1,4 +1,4 @@
-"""JSON strings (RFC 8259, section 7): a language of decoded content, spelled in bytes with its quotes."""
+"""JSON strings (RFC 8259, section 7): a language of decoded content, spelled in bytes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     from grammars.automata.kernels import Bools, Ints
 
 Spelling: TypeAlias = Literal["canonical", "any"]
-"""canonical: raw UTF-8 wherever it is allowed, the two-character escapes where they exist (all but `\\/`),
-and `\\u00XX`, its digits in either case, for the other control characters.
-any: every spelling that RFC 8259 allows of the same content; lone surrogate escapes are never
-    allowed.
+r"""canonical: raw UTF-8 wherever it is allowed, the two-character escapes where they exist (all but
+`\/`), and `\u00XX`, its digits in either case, for the other control characters.
+any: every spelling that RFC 8259 allows of the same content; lone surrogate escapes never.
 """
 
 

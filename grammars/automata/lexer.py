@@ -1,4 +1,4 @@
-"""LexerBuilder: the lexer of a structural state, from literals, byte classes, embedded DFAs and items."""
+"""LexerBuilder: the lexer of a structural state, from literals, byte classes and DFAs."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class LexerBuilder:
         return after
 
     def byte_class(self, state: int, byte_values: Collection[int]) -> int:
-        """Read any one of these bytes (a `bytes` or a set of ints); none: the state after is unreachable."""
+        """Read any one of these bytes (a `bytes` or a set of ints); of none, none."""
         after = self.new_state()
         self._edges.extend((state, byte, byte, after) for byte in sorted(set(byte_values)))
         return after
@@ -118,7 +118,7 @@ class LexerBuilder:
     def embed_labelled(
         self, state: int, dfa: Dfa, item_of_label: Mapping[int, int], *, counted: bool = True
     ) -> None:
-        """Read a text of `dfa` and accept the item of its label; labels without an item do not accept."""
+        """Read a text of `dfa` and accept the item of its label, if that has one."""
         base = self._copy(state, dfa, counted=counted)
         for s in np.flatnonzero(dfa.label != NO_LABEL):
             item = item_of_label.get(int(dfa.label[s]))
@@ -208,7 +208,7 @@ class LexerBuilder:
         return label, tuple(label_of_items)
 
     def _boundaries(self, table: SubsetTable) -> tuple[NDArray[np.bool_], bool]:
-        """The boundary mark of each deterministic state, and whether a counter would serve two texts."""
+        """The boundary mark of each state, and whether a counter would have to serve two texts."""
         num_states = table.next_state.shape[0]
         counted = [embed for embed in self._embeds if embed.counted]
         if not counted or num_states == 1:
@@ -256,7 +256,7 @@ def _literal_edges(literals: list[tuple[int, bytes, int]]) -> NDArray[np.int32]:
 
 @kernel
 def dfa_edges(symbol_class: NDArray[np.uint16], next_state: Ints) -> Ints:
-    """The edges of a `Dfa` as maximal symbol ranges: int32, (4, num_edges), rows source, low, high, target."""
+    """The edges as maximal symbol ranges: int32, (4, num_edges); source, low, high, target."""
     num_symbols = symbol_class.shape[0]
     run_first = np.empty(num_symbols + 1, np.int32)
     num_runs = 0

@@ -1,4 +1,4 @@
-"""Automata of plain decimals: their form, their order relative to a bound, and their remainder for a step.
+"""Automata of plain decimals: their form, their order to a bound, their remainder for a step.
 
 Each reads a number digit by digit, most significant first, and says one thing about its value; a
 set of numbers is an intersection of them. Only the form knows the syntax: the others skip leading
@@ -50,7 +50,7 @@ class Step:
 
 @lru_cache(maxsize=16)
 def plain_decimals(*, max_fraction_digits: int | None, has_negative_zero: bool) -> Dfa:
-    """The plain decimals: `-`, an integer part without leading zeros, a fraction of one digit or more.
+    """The plain decimals: `-`, an integer part without leading zeros, a fraction of some digits.
 
     Args:
         max_fraction_digits: 0: no fraction and no point; None: no bound.

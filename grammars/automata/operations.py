@@ -30,7 +30,7 @@ def difference(left: Dfa, right: Dfa, *, max_states: int = 50_000) -> Dfa:
 
 
 def minimise(dfa: Dfa) -> Dfa:
-    """The smallest automaton with the same texts, labels and boundaries; states in breadth-first order."""
+    """The smallest automaton with the same texts, labels and boundaries, numbered breadth-first."""
     kind = 2 * dfa.label + dfa.char_boundary
     minimal = minimise_table(dfa.next_state, dfa.start, kind.astype(np.int32))
     return build_dfa(

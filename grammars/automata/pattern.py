@@ -38,7 +38,7 @@ _GROUP_NAME = re.compile(r"<([^>]*)>")
 
 
 def parse_pattern(text: str, *, pointer: str = "") -> Node:
-    """Parse a pattern; groups, captures and laziness leave no trace, since they do not change the language.
+    """Parse a pattern; captures and laziness leave no trace, as they do not change the language.
 
     Args:
         text: the pattern, without delimiters or flags.

@@ -1,4 +1,4 @@
-"""Patterns as automata: `fullmatch` reads a whole text, `search` (JSON Schema `pattern`) a text that holds a match."""
+"""Patterns as automata: `fullmatch` for whole texts, `search` for JSON Schema's `pattern`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Escapes in patterns: ECMA-262, section 22.2.1 (CharacterEscape, CharacterClassEscape, ClassEscape)."""
+r"""Escapes in patterns: ECMA-262, section 22.2.1, CharacterEscape and CharacterClassEscape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Product construction: two deterministic tables run side by side over a common refinement of symbols."""
+"""Product construction: two tables run side by side over a common refinement of their symbols."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ def product(
 
     Args:
         operation: decides which pairs are dead.
-        left, right: (next_state, start) of the operands.
+        left: (next_state, start) of the left operand.
+        right: (next_state, start) of the right operand.
         columns: int32, (2, num_symbols); the column of each operand that each symbol of the result
             reads.
         max_states: pairs at most.

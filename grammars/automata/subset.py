@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from grammars.automata.kernels import Bools, Ints
 
 WORK_PER_STATE = 256
-"""NFA steps granted for each state of the limit: a set of many NFA states counts as several states."""
+"""NFA steps granted for each state of the limit: a large set counts as several states."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def determinise(nfa: Nfa, *, max_states: int, what: str) -> SubsetTable:
 
 @kernel
 def _group(num_states: int, source: Ints) -> tuple[Ints, Ints]:
-    """Counting sort of edges by source: (first, order), edges of s are order[first[s]:first[s + 1]]."""
+    """Counting sort: the edges of state s are order[first[s]:first[s + 1]]; (first, order)."""
     first = np.zeros(num_states + 1, np.int32)
     for s in source:
         first[s + 1] += 1

@@ -44,7 +44,7 @@ def minimal_trie(
 
 @kernel
 def _consed_trie(symbols: Ints, length: Ints) -> tuple[Ints, Ints, Ints, Ints, Bools, int]:
-    """The trie (node 0 is its root) and, for each node, the number of its class of equal subtrees."""
+    """The trie, its root node 0, and for each node the number of its class of equal subtrees."""
     capacity = symbols.shape[0] + 1
     first_child = np.zeros(
         capacity, np.int32

@@ -40,7 +40,7 @@ CLASS_ESCAPES: Final = {
     "S": SPACE.complement(),
 }
 
-_GENERAL_CATEGORIES: Final = """
+_GENERAL_CATEGORIES_TEXT: Final = """
     LC Cased_Letter Cc Control cntrl Cf Format Cn Unassigned Co Private_Use Cs Surrogate C Other
     L Letter Ll Lowercase_Letter Lm Modifier_Letter Lo Other_Letter Lt Titlecase_Letter Lu
     Uppercase_Letter M Mark Combining_Mark Mc Spacing_Mark Me Enclosing_Mark Mn Nonspacing_Mark
@@ -49,8 +49,8 @@ _GENERAL_CATEGORIES: Final = """
     Initial_Punctuation Po Other_Punctuation Ps Open_Punctuation S Symbol Sc Currency_Symbol Sk
     Modifier_Symbol Sm Math_Symbol So Other_Symbol Z Separator Zl Line_Separator Zp
     Paragraph_Separator Zs Space_Separator
-""".split()
-_BINARY_PROPERTIES: Final = """
+"""
+_BINARY_PROPERTIES_TEXT: Final = """
     ASCII ASCII_Hex_Digit AHex Alphabetic Alpha Any Assigned Bidi_Control Bidi_C Bidi_Mirrored
     Bidi_M Case_Ignorable CI Cased Changes_When_Casefolded CWCF Changes_When_Casemapped CWCM
     Changes_When_Lowercased CWL Changes_When_NFKC_Casefolded CWKCF Changes_When_Titlecased CWT
@@ -63,7 +63,9 @@ _BINARY_PROPERTIES: Final = """
     Pattern_White_Space Pat_WS Quotation_Mark QMark Radical Regional_Indicator RI
     Sentence_Terminal STerm Soft_Dotted SD Terminal_Punctuation Term Unified_Ideograph UIdeo
     Uppercase Upper Variation_Selector VS White_Space space XID_Continue XIDC XID_Start XIDS
-""".split()
+"""
+_GENERAL_CATEGORIES: Final = frozenset(_GENERAL_CATEGORIES_TEXT.split())
+_BINARY_PROPERTIES: Final = frozenset(_BINARY_PROPERTIES_TEXT.split())
 
 
 class UnknownPropertyError(ValueError):
@@ -99,7 +101,7 @@ def property_set(name: str, value: str | None) -> CharSet:
 
 
 def _is_script_name(value: str) -> bool:
-    """Whether `value` is written like a script ("Old_Italic", "Nko"); our data would take any case."""
+    """Whether `value` is written like a script ("Old_Italic"); our data would take any case."""
     return all(part[:1].isupper() and part[1:].islower() for part in value.split("_"))
 
 
