@@ -70,10 +70,14 @@ def _text_only_tokenizer(source: bytes) -> Tokenizer:
     from tokenizers import Tokenizer  # heavy, and only forced text needs it
 
     document = parse_tokenizer_json(source)
-    document |= {"added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
+    document |= {"added_tokens": [], "truncation": None, "padding": None}
+    document |= {"post_processor": None, "decoder": None}
     for part in ("normalizer", "pre_tokenizer"):
         document[part] = _without_prefix_space(document.get(part))
-    return Tokenizer.from_str(json.dumps(document))
+    try:
+        return Tokenizer.from_str(json.dumps(document))
+    except Exception as error:  # the library raises nothing narrower
+        raise VocabularyError(f"the tokenizers library cannot read it: {error}") from error
 
 
 def _without_prefix_space(step: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -89,6 +93,6 @@ def _without_prefix_space(step: dict[str, Any] | None) -> dict[str, Any] | None:
         case "Metaspace":
             return step | {"prepend_scheme": "never", "add_prefix_space": False}
         case "ByteLevel":
-            return step | {"add_prefix_space": False}
+            return step | {"add_prefix_space": False, "trim_offsets": False}
         case _:
             return step

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ def real_tokenizer_json(name: str) -> bytes:
     return gzip.decompress(path.read_bytes())
 
 
-@lru_cache(maxsize=2)
+@cache
 def real_vocabulary(name: str) -> Vocabulary:
     """A real tokenizer with its model's rows; skips the test where there is none."""
     padded_size, end_token_ids = REAL_TOKENIZERS[name]
@@ -68,6 +68,9 @@ def tiny_tokenizer_json(**changes: Any) -> bytes:
     for text in TINY_MERGES:
         _add_merges("".join(alphabet[byte] for byte in text.encode()), vocab, merges)
     vocab["[unused0]"] = len(vocab)
+    byte_level = {
+        "type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False,
+    }  # fmt: skip
     document = {
         "version": "1.0",
         "truncation": None,
@@ -80,9 +83,9 @@ def tiny_tokenizer_json(**changes: Any) -> bytes:
             for index, text in enumerate(TINY_CONTROLS)
         ],
         "normalizer": None,
-        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False},
+        "pre_tokenizer": byte_level,
         "post_processor": None,
-        "decoder": {"type": "ByteLevel"},
+        "decoder": byte_level,
         "model": {"type": "BPE", "vocab": vocab, "merges": merges},
     }  # fmt: skip
     return json.dumps(document | changes).encode()

@@ -1,0 +1,64 @@
+"""warm_up: compile the kernels and build what belongs to a vocabulary before the first request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grammars.automata.dfa import DEAD, Dfa
+from grammars.masks.compiled import AutomatonGrammar
+from grammars.pushdown.actions import Goto
+from grammars.pushdown.tables import AutomatonTables
+
+if TYPE_CHECKING:
+    from grammars.vocabulary import Vocabulary
+
+
+def warm_up(vocabulary: Vocabulary) -> None:
+    """Compile every kernel of the masks, and build the trie and the encoder of the vocabulary.
+
+    The first time on a machine takes many seconds; the compiled code is kept on disk, so that later
+    starts take about one.
+    """
+    vocabulary.encode(b"")
+    tables = AutomatonTables()
+    matcher = AutomatonGrammar(tables, _Sentence(tables), 1, vocabulary).matcher()
+    matcher.forced_tokens()
+    for byte in b'"a"':
+        matcher.allowed_token_ids()
+        matcher.accept_token(vocabulary.encode(bytes([byte]))[0])
+
+
+class _Sentence:
+    """The expander of a grammar of quoted letters: state 1 reads them, state 2 is final."""
+
+    def __init__(self, tables: AutomatonTables) -> None:
+        self._tables = tables
+        start = tables.add_dfa(_quoted_letters()) + 1
+        tables.add_state(lexer_start=start, num_labels=1, is_final=False, count_max=9)
+        tables.add_state(lexer_start=DEAD, num_labels=0, is_final=True)
+
+    def expand_action(self, state: int, label: int) -> None:
+        self._tables.set_action(state, label, Goto(2))
+
+    def expand_resume(self, state: int, outcome: int) -> None:  # noqa: ARG002 - a protocol's
+        raise AssertionError("nothing is ever pushed")
+
+
+def _quoted_letters() -> Dfa:
+    """`"[a-z]*"`: state 1 is the start, 2 is inside, 3 is the end."""
+    next_state = np.zeros((4, 3), np.int32)
+    next_state[1, 1] = 2
+    next_state[2, 1] = 3
+    next_state[2, 2] = 2
+    symbol_class = np.zeros(256, np.uint16)
+    symbol_class[ord('"')] = 1
+    symbol_class[ord("a") : ord("z") + 1] = 2
+    return Dfa(
+        symbol_class,
+        next_state,
+        np.array([0, 0, 0, 1], np.int32),
+        1,
+        np.array([False, False, True, False]),
+    )
