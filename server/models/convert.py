@@ -168,7 +168,12 @@ def _convert_tensor(gguf: GgufFile, architecture: Architecture, source: str) -> 
     values: NDArray[np.float32] = gguf.tensor(source)
     part = source.split(".")[-2]
     if architecture.has_permuted_rope and part in ("attn_q", "attn_k"):
-        values = unpermute_rope(values, num_heads=_num_heads(gguf, architecture, part))
+        num_heads = _num_heads(gguf, architecture, part)
+        if len(values) % (2 * num_heads):
+            raise InvalidModelFileError(
+                gguf.path, f"tensor {source}: {len(values)} rows are not {num_heads} heads"
+            )
+        values = unpermute_rope(values, num_heads)
     return torch.from_numpy(np.ascontiguousarray(values)).to(torch.bfloat16)
 
 

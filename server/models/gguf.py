@@ -30,6 +30,7 @@ _MAGIC: Final = b"GGUF"
 _VERSIONS: Final = (2, 3)
 _DEFAULT_ALIGNMENT: Final = 32
 _MAX_DIMENSIONS: Final = 8
+_VALUES_AT_ONCE: Final = 2**21
 _SCALARS: Final = MappingProxyType(  # value type number -> struct format
     {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 )
@@ -98,15 +99,20 @@ class GgufFile:
         from gguf.quants import dequantize
 
         info = self.tensors[name]
-        stored = np.frombuffer(self._data, np.uint8, info.num_bytes, info.offset)
         kind = GGMLQuantizationType(info.quantization)
+        values = np.empty(info.shape, np.float32)
+        rows = values.reshape(-1, info.shape[-1])
+        stored = np.frombuffer(self._data, np.uint8, info.num_bytes, info.offset)
+        stored = stored.reshape(len(rows), -1)
+        step = max(1, _VALUES_AT_ONCE // info.shape[-1])
         try:
-            values = dequantize(stored.reshape(*info.shape[:-1], -1), kind)
+            for start in range(0, len(rows), step):  # decoding needs several times its result
+                rows[start : start + step] = dequantize(stored[start : start + step], kind)
         except NotImplementedError as error:
             raise UnsupportedModelError(
                 f"quantisation {kind.name} of {name}", "this release of gguf cannot decode it"
             ) from error
-        return np.array(values, dtype=np.float32).reshape(info.shape)
+        return values
 
     def _read_tensor_infos(self, cursor: _Cursor, count: int) -> dict[str, TensorInfo]:
         read = [self._read_tensor_info(cursor) for _ in range(count)]
@@ -130,6 +136,8 @@ class GgufFile:
         if not 1 <= num_dimensions <= _MAX_DIMENSIONS:
             raise InvalidModelFileError(self.path, f"tensor {name} has {num_dimensions} dimensions")
         shape = tuple(int(cursor.scalar("Q")) for _ in range(num_dimensions))[::-1]
+        if 0 in shape:
+            raise InvalidModelFileError(self.path, f"tensor {name} is empty")
         return name, shape, int(cursor.scalar("I")), int(cursor.scalar("Q"))
 
 

@@ -6,6 +6,7 @@ import gzip
 import json
 import struct
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from server.models.convert import convert_gguf
-from server.models.errors import InvalidModelFileError, UnsupportedModelError
+from server.models.errors import InvalidModelFileError, ModelError, UnsupportedModelError
 from server.models.gguf import GgufFile
 from server.models.gguf_tokenizer import GgufTokenizer
 from server.models.progress import SilentProgress
@@ -194,6 +195,25 @@ def test_a_damaged_file_is_refused(source, folder, damage, reason):
     source.write_bytes(damage(source.read_bytes()))
     with pytest.raises(InvalidModelFileError, match=reason):
         convert(source, folder)
+
+
+def test_a_changed_byte_is_converted_or_refused_but_never_crashes(source, folder):
+    write_gguf(source, tiny_model("llama"))
+    data = source.read_bytes()
+    header_bytes = GgufFile(source).tensors["token_embd.weight"].offset
+    random = Random(1)
+    outcomes = set()
+    for _ in range(100):
+        changed = bytearray(data)
+        changed[random.randrange(header_bytes)] ^= 1 << random.randrange(8)
+        source.write_bytes(changed)
+        try:
+            convert(source, folder)
+        except ModelError as refusal:
+            outcomes.add(type(refusal))
+        else:
+            outcomes.add(None)
+    assert outcomes == {None, InvalidModelFileError, UnsupportedModelError}
 
 
 def test_every_cut_of_the_header_is_refused(source, folder):
