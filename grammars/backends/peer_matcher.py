@@ -45,6 +45,7 @@ class PeerMatcher:
     def __init__(self, state: PeerState, vocabulary: Vocabulary) -> None:
         self._state = state
         self._vocabulary = vocabulary
+        self._num_accepted = 0
         self._ended = False
 
     def fill_bitmask(self, row: Bitmask) -> None:
@@ -57,11 +58,16 @@ class PeerMatcher:
         if self._ended:
             return False
         if token_id in self._vocabulary.end_token_ids:
-            self._ended = self._state.is_complete
-            return self._ended
-        return self._state.advance(token_id)
+            accepted = self._ended = self._state.is_complete
+        else:
+            accepted = self._state.advance(token_id)
+        self._num_accepted += accepted
+        return accepted
 
     def rollback(self, num_tokens: int) -> None:
+        if not 0 <= num_tokens <= self._num_accepted:
+            raise ValueError(f"cannot undo {num_tokens} of {self._num_accepted} accepted tokens")
+        self._num_accepted -= num_tokens
         if num_tokens and self._ended:
             self._ended = False
             num_tokens -= 1
