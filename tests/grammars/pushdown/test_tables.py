@@ -11,7 +11,6 @@ from grammars.pushdown.actions import Dead, Goto, Pop, Push
 from grammars.pushdown.tables import AutomatonTables
 from tests.support.toy_arrays import NUMBERS, STRINGS, after_dfa, value_dfa
 
-
 if TYPE_CHECKING:
     from grammars.pushdown.actions import Action
 
