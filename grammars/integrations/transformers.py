@@ -70,8 +70,8 @@ class ConstraintLogitsProcessor(LogitsProcessor):
         elif num_rows != len(self._matchers) or length != self._next_length:
             raise ValueError(
                 f"expected {len(self._matchers)} rows of {self._next_length} tokens, got "
-                f"{num_rows} of {length}: make a new ConstraintLogitsProcessor for every generate call; "
-                "assisted generation is not supported"
+                f"{num_rows} of {length}: make a new ConstraintLogitsProcessor for every generate "
+                "call; assisted generation is not supported"
             )
         for index, generated in enumerate(input_ids[:, self._prompt_length :].tolist()):
             num_read = len(self._generated[index])
