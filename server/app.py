@@ -78,7 +78,7 @@ async def _answer_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     path = request.url.path[:200]
     if error.status_code == 405:
-        allowed = (error.headers or {}).get("allow", "another method")
+        allowed = (error.headers or {}).get("Allow", "another method")
         answer = await _answer_error(
             request, MethodNotAllowedError(f"{request.method} is not allowed here; use {allowed}")
         )

@@ -8,7 +8,11 @@ from typing import Literal as OneOf
 from typing import TypeAlias
 
 ToolFormatName: TypeAlias = OneOf["auto", "hermes"]
-"""How the model writes tool calls. auto: found from the chat template."""
+"""How tools are shown to the model; calls are always written in the form of Hermes and Qwen models.
+
+auto: by the chat template if it knows that form (found by rendering a probe), else by our own prompt.
+hermes: by the chat template wherever it shows tools at all.
+"""
 
 
 @dataclass(frozen=True, slots=True)

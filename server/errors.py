@@ -22,7 +22,8 @@ ServerError
 ├── OverloadedError              too many requests are waiting (429)
 ├── InternalError                our own fault (500)
 ├── UnavailableError             starting, draining, or the engine is dead (503)
-└── GenerationTimeoutError       the generation took longer than allowed (504)
+├── GenerationTimeoutError       the generation took longer than allowed (504)
+└── StartupError                 the server cannot serve this model; never an answer to a request
 
 Errors of the other rooms become one of these in `server.admission` and `server.generation`.
 """
@@ -212,6 +213,10 @@ class UnavailableError(ServerError):
 
 class GenerationTimeoutError(ServerError):
     """The generation took longer than `generation_timeout_s`."""
+
+
+class StartupError(ServerError):
+    """The server cannot serve this model."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from server.chat.template import ChatTemplate
+    from server.config import ToolFormatName
     from server.wire.chat_request import ChatCompletionRequest
     from server.wire.tools import Tool
 
@@ -64,12 +65,24 @@ class PromptBuilder:
         template: the model's chat template.
         tokenizer_json: the text of its tokenizer.json.
         max_model_len: tokens of prompt and answer together.
+        tool_format: auto: the template's own way of showing tools is used if it is that of Hermes
+            models, else ours; hermes: the template's own way is used wherever it has one.
     """
 
-    def __init__(self, template: ChatTemplate, tokenizer_json: str, *, max_model_len: int) -> None:
+    def __init__(
+        self,
+        template: ChatTemplate,
+        tokenizer_json: str,
+        *,
+        max_model_len: int,
+        tool_format: ToolFormatName = "auto",
+    ) -> None:
         self._template = template
         self._tokenizer = PromptTokenizer(tokenizer_json, tags=TAGS)
         self._max_model_len = max_model_len
+        self._uses_template_tools = template.writes_hermes_calls or (
+            tool_format == "hermes" and template.renders_tools
+        )
         # Models that think by themselves have a token for it, and a template that speaks of it.
         self._may_think = THINK_OPEN in template.source and self._tokenizer.has_control(THINK_OPEN)
 
@@ -87,7 +100,7 @@ class PromptBuilder:
         shield = Shield(self._tokenizer.marks, chain(_caller_texts(request), texts_in(tools)))
         messages = template_messages(request.messages, shield)
         protected = [tool for tool in map(shield.protect_json, tools) if isinstance(tool, dict)]
-        if not self._template.renders_tools:
+        if not self._uses_template_tools:
             messages = with_tools_in_text(messages, protected)
             protected = []
         rendered = self._template.render(messages, protected, variables)

@@ -1,9 +1,12 @@
-"""ChatTemplate: the model's own Jinja template, rendered by transformers; what it can do is found by
-rendering, not by guessing from names."""
+"""ChatTemplate: the model's own Jinja template, rendered by transformers.
+
+What it can do is found by rendering probes, not by guessing from names.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+import re
+from typing import TYPE_CHECKING
 
 import jinja2
 import jinja2.meta
@@ -13,29 +16,31 @@ from server.errors import InvalidValueError, RequestError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from transformers import PreTrainedTokenizerFast
+
     from server.chat.history import TemplateMessage
 
+_PROBE_NAME = "probe_of_tool_support"
 _PROBE_TOOL: dict[str, object] = {
     "type": "function",
     "function": {
-        "name": "probe_of_tool_support",
+        "name": _PROBE_NAME,
         "description": "A probe.",
         "parameters": {"type": "object", "properties": {}},
     },
 }
-_PROBE_MESSAGES: list[TemplateMessage] = [{"role": "user", "content": "hi"}]
-
-
-class TemplateTokenizer(Protocol):
-    """The part of a transformers tokenizer that renders chats."""
-
-    chat_template: str | dict[str, str] | None
-
-    def get_chat_template(
-        self, chat_template: str | None = None, tools: list[dict[str, object]] | None = None
-    ) -> str: ...
-
-    def apply_chat_template(self, conversation: list[TemplateMessage], **options: object) -> str: ...
+_PROBE_CALL: dict[str, object] = {
+    "id": "probe",
+    "type": "function",
+    "function": {"name": _PROBE_NAME, "arguments": {}},
+}
+_QUESTION: TemplateMessage = {"role": "user", "content": "hi"}
+_PROBE_HISTORY: list[TemplateMessage] = [
+    _QUESTION,
+    {"role": "assistant", "content": "", "tool_calls": [_PROBE_CALL]},
+    {"role": "tool", "content": "ok", "tool_call_id": "probe", "name": _PROBE_NAME},
+]
+_HERMES_CALL = re.compile(rf'<tool_call>\s*\{{"name": "{_PROBE_NAME}", "arguments": \{{\}}\}}')
 
 
 class ChatTemplate:
@@ -47,18 +52,22 @@ class ChatTemplate:
     Attributes:
         source: the template's text.
         renders_tools: whether tools that are passed to it show up in the prompt.
+        writes_hermes_calls: whether it also writes earlier calls in the form of Hermes models.
 
     Raises:
         ValueError: the tokenizer has no chat template.
     """
 
-    def __init__(self, tokenizer: TemplateTokenizer) -> None:
+    def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
         if not tokenizer.chat_template:
             raise ValueError("the tokenizer has no chat template; use an instruction-tuned model")
         self._tokenizer = tokenizer
         self.source = tokenizer.get_chat_template(tools=[_PROBE_TOOL])
         self._variables = _free_variables(self.source)
-        self.renders_tools = self._probe_tools()
+        self.renders_tools = _PROBE_NAME in self._probe([_QUESTION])
+        self.writes_hermes_calls = self.renders_tools and bool(
+            _HERMES_CALL.search(self._probe(_PROBE_HISTORY))
+        )
 
     def reads(self, variable: str) -> bool:
         """Whether the template looks at this variable at all."""
@@ -81,9 +90,9 @@ class ChatTemplate:
             RequestError: the template refuses these messages, or cannot handle them.
         """
         try:
-            return self._tokenizer.apply_chat_template(
-                list(messages),
-                tools=list(tools) or None,
+            rendered = self._tokenizer.apply_chat_template(
+                list(messages),  # type: ignore[arg-type]  # it declares contents of text alone
+                tools=list(tools) or None,  # type: ignore[arg-type]  # list is invariant
                 tokenize=False,
                 add_generation_prompt=True,
                 **variables,
@@ -96,13 +105,15 @@ class ChatTemplate:
                 "messages: the chat template of this model cannot handle this form of messages",
                 param="messages",
             ) from error
+        assert isinstance(rendered, str), "tokenize=False gives text"
+        return rendered
 
-    def _probe_tools(self) -> bool:
-        name = "probe_of_tool_support"
+    def _probe(self, messages: list[TemplateMessage]) -> str:
+        """The prompt of these messages and a tool; "" where the template refuses them."""
         try:
-            return name in self.render(_PROBE_MESSAGES, [_PROBE_TOOL], {})
+            return self.render(messages, [_PROBE_TOOL], {})
         except RequestError:
-            return False
+            return ""
 
 
 def _free_variables(source: str) -> frozenset[str]:

@@ -29,10 +29,11 @@ from server.wire.policy import parse_chat_request
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from transformers import PreTrainedTokenizerFast
+
     from engine.engine import Engine
     from grammars.spec import GrammarSpec
     from grammars.vocabulary import Vocabulary
-    from server.chat.template import TemplateTokenizer
     from server.reply.detokenizer import Piece
 
 
@@ -111,7 +112,7 @@ def _spec(parsed: argparse.Namespace) -> GrammarSpec | None:
 
 def _prompt_token_ids(prompt: str, folder: Path, engine: Engine) -> tuple[int, ...]:
     """The prompt as one user message, in the model's own chat template."""
-    tokenizer = cast("TemplateTokenizer", AutoTokenizer.from_pretrained(folder))
+    tokenizer = cast("PreTrainedTokenizerFast", AutoTokenizer.from_pretrained(folder))
     prompts = PromptBuilder(
         ChatTemplate(tokenizer),
         (folder / "tokenizer.json").read_text(encoding="utf-8"),

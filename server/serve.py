@@ -1,0 +1,104 @@
+"""run_server: load a model, listen, and serve until a stop signal."""
+
+from __future__ import annotations
+
+import json
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from server.app import create_app
+from server.assembly import load_server
+from server.http_protocol import http_protocol
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+    from socket import socket
+
+    from fastapi import FastAPI
+
+    from engine.config import EngineConfig
+    from server.app import Lifespan
+    from server.assembly import LoadedServer
+    from server.config import ServerConfig
+
+
+def run_server(
+    model_folder: Path,
+    engine_config: EngineConfig,
+    server_config: ServerConfig,
+    *,
+    announce: Callable[[str], None],
+) -> None:
+    """Serve a model; returns when a stop signal came and running requests have ended.
+
+    Args:
+        model_folder: an ordinary Hugging Face folder.
+        engine_config: the engine's options.
+        server_config: the server's options.
+        announce: told of each stage, then the URL and a line to paste.
+
+    Raises:
+        ServerError: this model cannot be served.
+        EngineError: the engine refuses the model or an option.
+    """
+    loaded = load_server(model_folder, engine_config, server_config, announce=announce)
+    app = create_app(loaded.services, lifespan=_engine_lifespan(loaded))
+    names = loaded.services.model.names
+    _AnnouncingServer(
+        uvicorn_config(app, server_config), lambda url: announce(_greeting(url, names[0]))
+    ).run()
+
+
+def uvicorn_config(app: FastAPI, config: ServerConfig) -> uvicorn.Config:
+    """uvicorn's settings: our HTTP limits, no web sockets, no logging of its own."""
+    return uvicorn.Config(
+        app,
+        host=config.host,
+        port=config.port,
+        http=http_protocol(config.header_timeout_s),
+        ws="none",
+        h11_max_incomplete_event_size=config.max_header_bytes,
+        timeout_graceful_shutdown=round(config.drain_timeout_s),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+    )
+
+
+def _engine_lifespan(loaded: LoadedServer) -> Lifespan:
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        loaded.engine.start()
+        try:
+            yield
+        finally:
+            await loaded.engine.shutdown()
+            loaded.services.compiler.close()
+
+    return lifespan
+
+
+class _AnnouncingServer(uvicorn.Server):
+    """Tells its URL when it listens; port 0 is a real port by then."""
+
+    def __init__(self, config: uvicorn.Config, announce_url: Callable[[str], None]) -> None:
+        super().__init__(config)
+        self._announce_url = announce_url
+
+    async def startup(self, sockets: list[socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            host, port = self.servers[0].sockets[0].getsockname()[:2]
+            self._announce_url(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+
+
+def _greeting(url: str, model: str) -> str:
+    body = {"model": model, "messages": [{"role": "user", "content": "Hello!"}], "max_tokens": 64}
+    return (
+        f"Serving {model} at {url}/v1. Try:\n"
+        f"curl {url}/v1/chat/completions -H 'content-type: application/json' "
+        f"-d '{json.dumps(body)}'"
+    )
