@@ -216,9 +216,9 @@ def _nothing() -> CodePointDfa:
 
 
 def _complement(dfa: CodePointDfa) -> CodePointDfa:
-    """Accept what was refused; a new last state and class take the texts that led nowhere.
+    """Accept what was refused; a new last state takes the texts that led nowhere.
 
-    The result is minimal because `dfa` is: all that can be superfluous is the new state, and the one
+    The result is minimal because `dfa` is: only the new state can be superfluous, and the one
     state (if any) from which everything was accepted.
     """
     starts = np.union1d(dfa.range_start, _CHARACTER_RANGES)

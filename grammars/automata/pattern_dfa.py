@@ -82,10 +82,18 @@ def _num_copies(node: Node) -> int:
             return 1
         case Concatenation(parts) | Alternation(parts):
             return 1 + sum(map(_num_copies, parts))
-        case Repetition(part, minimum, maximum):
+        case Repetition(part):
+            minimum, maximum = _bounds(node)
             return 1 + _num_copies(part) * max(minimum + (maximum is None), maximum or 0)
         case _:
             assert_never(node)
+
+
+def _bounds(node: Repetition) -> tuple[int, int | None]:
+    """How often the part is to be copied: what reads nothing is as good as once."""
+    if _reads_nothing(node.part):
+        return min(node.minimum, 1), 0 if node.maximum == 0 else 1
+    return node.minimum, node.maximum
 
 
 def _reads_nothing(node: Node) -> bool:
@@ -164,9 +172,7 @@ class _NfaBuilder:
                 assert_never(node)
 
     def _repeat(self, node: Repetition, state: int) -> int:
-        minimum, maximum = node.minimum, node.maximum
-        if _reads_nothing(node.part):
-            minimum, maximum = min(minimum, 1), 1 if maximum != 0 else 0
+        minimum, maximum = _bounds(node)
         if _num_copies(node) > NFA_STATES_PER_STATE * self.max_states:
             raise LimitExceededError("max_states", self.max_states, "a pattern's repetition")
         for _ in range(minimum):

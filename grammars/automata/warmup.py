@@ -1,0 +1,17 @@
+"""Compile or load every kernel of the automata, so that the first request does not wait for it."""
+
+from __future__ import annotations
+
+from grammars.automata.codepoint_dfa import strings
+from grammars.automata.json_string import json_string
+from grammars.automata.lexer import LexerBuilder
+from grammars.automata.operations import intersect
+from grammars.automata.pattern_dfa import search
+
+
+def warm_up() -> None:
+    """Run each kernel once on a tiny input: seconds the first time ever, milliseconds later."""
+    names = json_string(search("a").difference(strings(["ab"])))
+    builder = LexerBuilder(max_states=1000)
+    builder.accept(builder.embed(builder.literal(builder.start, b"{"), names), 0)
+    intersect(builder.determinise().dfa, names)
