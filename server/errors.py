@@ -19,6 +19,7 @@ ServerError
 ├── BodyTimeoutError             the body came too slowly (408)
 ├── BodyTooLargeError            (413)
 ├── MediaTypeError               not application/json (415)
+├── HeadersTooLargeError         (431)
 ├── OverloadedError              too many requests are waiting (429)
 ├── InternalError                our own fault (500)
 ├── UnavailableError             starting, draining, or the engine is dead (503)
@@ -195,6 +196,14 @@ class BodyTooLargeError(ServerError):
         )
 
 
+class HeadersTooLargeError(ServerError):
+    """The request line and headers have more bytes than allowed."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self.limit_bytes = limit_bytes
+        super().__init__(f"The headers have more than max_header_bytes={limit_bytes} bytes")
+
+
 class MediaTypeError(ServerError):
     """The body is not plain application/json."""
 
@@ -239,6 +248,7 @@ _NEVER_RETRY = (("x-should-retry", "false"),)
 
 ANSWER_OF: dict[type[ServerError], HttpAnswer] = {
     RequestError: HttpAnswer(400, "invalid_request_error"),
+    MalformedHttpError: HttpAnswer(400, "invalid_request_error", (("connection", "close"),)),
     AuthenticationError: HttpAnswer(
         401, "invalid_request_error", (("www-authenticate", "Bearer"),)
     ),
@@ -247,6 +257,7 @@ ANSWER_OF: dict[type[ServerError], HttpAnswer] = {
     BodyTimeoutError: HttpAnswer(408, "invalid_request_error", _NEVER_RETRY),
     BodyTooLargeError: HttpAnswer(413, "invalid_request_error"),
     MediaTypeError: HttpAnswer(415, "invalid_request_error"),
+    HeadersTooLargeError: HttpAnswer(431, "invalid_request_error"),
     OverloadedError: HttpAnswer(429, "rate_limit_error", _RETRY_SOON),
     UnavailableError: HttpAnswer(503, "server_error", _RETRY_SOON),
     GenerationTimeoutError: HttpAnswer(504, "server_error", _NEVER_RETRY),

@@ -13,7 +13,9 @@ from starlette.requests import ClientDisconnect
 
 from server.errors import (
     AuthenticationError,
+    HeadersTooLargeError,
     InternalError,
+    MalformedHttpError,
     ServerError,
     answer_of,
     error_body,
@@ -22,6 +24,7 @@ from server.errors import (
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from server.config import ServerConfig
     from server.metrics import Metrics
 
 _OPEN_PATHS = frozenset({"/health", "/ready"})
@@ -39,13 +42,14 @@ class Gate:
 
     Args:
         app: the application.
-        api_key_hashes: SHA-256 digests; empty: no key is needed.
+        config: keys and the limit of headers.
         metrics: counts answers.
     """
 
-    def __init__(self, app: ASGIApp, *, api_key_hashes: tuple[bytes, ...], metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, *, config: ServerConfig, metrics: Metrics) -> None:
         self._app = app
-        self._api_key_hashes = api_key_hashes
+        self._api_key_hashes = config.api_key_hashes
+        self._max_header_bytes = config.max_header_bytes
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -66,10 +70,11 @@ class Gate:
             await send(message)
 
         try:
-            if self._needs_key(scope) and not self._has_key(scope):
-                await send_error(send_with_id, AuthenticationError())
-            else:
+            refusal = self._refusal(scope)
+            if refusal is None:
                 await self._app(scope, receive, send_with_id)
+            else:
+                await send_error(send_with_id, refusal)
         except ClientDisconnect:
             _log.info("%s: the client has gone", request_id)
         except Exception:
@@ -83,17 +88,31 @@ class Gate:
             path = getattr(scope.get("route"), "path", "other")
             self._metrics.http_requests.labels(path, "gone" if status is None else status).inc()
 
-    def _needs_key(self, scope: Scope) -> bool:
-        return bool(self._api_key_hashes) and scope["path"] not in _OPEN_PATHS
+    def _refusal(self, scope: Scope) -> ServerError | None:
+        """What is wrong with a request before its body is looked at."""
+        headers = dict(scope["headers"])
+        if _num_header_bytes(scope) > self._max_header_bytes:
+            return HeadersTooLargeError(self._max_header_bytes)
+        if b"content-length" in headers and b"transfer-encoding" in headers:
+            # RFC 9112, section 6.1: where proxies disagree on the end, requests can be smuggled.
+            return MalformedHttpError("Send Content-Length or Transfer-Encoding, not both")
+        needs_key = bool(self._api_key_hashes) and scope["path"] not in _OPEN_PATHS
+        if needs_key and not self._has_key(headers.get(b"authorization", b"")):
+            return AuthenticationError()
+        return None
 
-    def _has_key(self, scope: Scope) -> bool:
-        given = dict(scope["headers"]).get(b"authorization", b"")
-        scheme, _, key = given.partition(b" ")
+    def _has_key(self, authorization: bytes) -> bool:
+        scheme, _, key = authorization.partition(b" ")
         if scheme.lower() != b"bearer":
             return False
         digest = hashlib.sha256(key.strip()).digest()
         # All are compared, so the time does not tell which one came close.
         return sum(hmac.compare_digest(digest, known) for known in self._api_key_hashes) > 0
+
+
+def _num_header_bytes(scope: Scope) -> int:
+    lines = sum(len(name) + len(value) + 4 for name, value in scope["headers"])
+    return len(scope["raw_path"]) + len(scope["query_string"]) + lines
 
 
 async def send_error(send: Send, error: ServerError) -> None:

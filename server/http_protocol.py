@@ -1,14 +1,38 @@
-"""HttpProtocol: uvicorn's HTTP/1.1 with a limit on the time that headers may take."""
+"""uvicorn's settings, and its HTTP/1.1 with a limit on the time that headers may take."""
 
 from __future__ import annotations
 
-import asyncio
+from typing import TYPE_CHECKING
 
 import h11
 import msgspec
+import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from server.errors import MalformedHttpError, error_body
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from fastapi import FastAPI
+
+    from server.config import ServerConfig
+
+
+def uvicorn_config(app: FastAPI, config: ServerConfig) -> uvicorn.Config:
+    """uvicorn's settings: our HTTP limits, no web sockets, no logging of its own."""
+    return uvicorn.Config(
+        app,
+        host=config.host,
+        port=config.port,
+        http=http_protocol(config.header_timeout_s),
+        ws="none",
+        h11_max_incomplete_event_size=config.max_header_bytes,
+        timeout_graceful_shutdown=round(config.drain_timeout_s),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+    )
 
 
 def http_protocol(header_timeout_s: float) -> type[H11Protocol]:

@@ -10,7 +10,7 @@ import uvicorn
 
 from server.app import create_app
 from server.assembly import load_server
-from server.http_protocol import http_protocol
+from server.http_protocol import uvicorn_config
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -50,22 +50,6 @@ def run_server(
     _AnnouncingServer(
         uvicorn_config(app, server_config), lambda url: announce(_greeting(url, names[0]))
     ).run()
-
-
-def uvicorn_config(app: FastAPI, config: ServerConfig) -> uvicorn.Config:
-    """uvicorn's settings: our HTTP limits, no web sockets, no logging of its own."""
-    return uvicorn.Config(
-        app,
-        host=config.host,
-        port=config.port,
-        http=http_protocol(config.header_timeout_s),
-        ws="none",
-        h11_max_incomplete_event_size=config.max_header_bytes,
-        timeout_graceful_shutdown=round(config.drain_timeout_s),
-        log_config=None,
-        access_log=False,
-        server_header=False,
-    )
 
 
 def _engine_lifespan(loaded: LoadedServer) -> Lifespan:

@@ -92,10 +92,10 @@ class ChatTemplate:
         try:
             rendered = self._tokenizer.apply_chat_template(
                 list(messages),  # type: ignore[arg-type]  # it declares contents of text alone
-                tools=list(tools) or None,  # type: ignore[arg-type]  # list is invariant
+                tools=list(tools) or None,
                 tokenize=False,
                 add_generation_prompt=True,
-                **variables,
+                **variables,  # type: ignore[arg-type]  # names come from an allow-list
             )
         except jinja2.TemplateError as error:
             reason = f"the chat template refused the messages: {error}"

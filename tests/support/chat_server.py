@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -16,7 +17,7 @@ from server.chat.prompt import PromptBuilder
 from server.chat.template import ChatTemplate
 from server.config import ServerConfig
 from server.grammar_compiler import GrammarCompiler
-from server.http_protocol import http_protocol
+from server.http_protocol import uvicorn_config
 from server.metrics import Metrics
 from server.services import ServedModel, Services
 from tests.support.byte_vocabulary import byte_vocabulary
@@ -104,15 +105,7 @@ def make_services(
 @contextmanager
 def running(services: Services) -> Iterator[str]:
     """Serve on a free port of the loopback; gives the base URL."""
-    config = uvicorn.Config(
-        create_app(services),
-        port=0,
-        http=http_protocol(services.config.header_timeout_s),
-        h11_max_incomplete_event_size=services.config.max_header_bytes,
-        ws="none",
-        log_config=None,
-        timeout_graceful_shutdown=1,
-    )
+    config = uvicorn_config(create_app(services), replace(services.config, port=0))
     started = threading.Event()
 
     class Server(uvicorn.Server):
