@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import sys
 
-from grammars.integrations.transformers import ConstraintLogitsProcessor
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from grammars.compile import compile_grammar
+from grammars.integrations.transformers import ConstraintLogitsProcessor
 from grammars.spec import JsonSchema
 from grammars.vocabulary import Vocabulary
 from server.models.progress import TerminalProgress

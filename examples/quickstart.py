@@ -25,7 +25,7 @@ class Person(BaseModel):
 
     name: str = Field(max_length=40)
     age: int = Field(ge=0, le=150)
-    emails: list[str] = Field(max_length=2)
+    email: str = Field(pattern=r"^[a-z]+@[a-z]+\.[a-z]{2,}$")
 
 
 CITY_SCHEMA = {
@@ -71,7 +71,8 @@ def parse_into_pydantic() -> None:
         messages=[
             {
                 "role": "user",
-                "content": "Extract the person: Ada Lovelace, 36, ada@example.com, al@example.com",
+                "content": "Ada Lovelace is 36 years old, her email is ada@example.com. "
+                "Extract the person as JSON.",
             }
         ],
         response_format=Person,
@@ -149,14 +150,19 @@ def call_tools_in_parallel() -> None:
         max_tokens=120,
         stream=True,
     )
-    calls: dict[int, list[str]] = {}
+    names: list[str] = []
+    arguments: list[str] = []
     for chunk in stream:
-        for fragment in (chunk.choices[0].delta.tool_calls or []) if chunk.choices else []:
-            call = calls.setdefault(fragment.index, ["", ""])
-            call[0] += fragment.function.name or ""
-            call[1] += fragment.function.arguments or ""
-    for index, (name, arguments) in calls.items():
-        print(f"call {index}:      ", name, json.loads(arguments))
+        choice = chunk.choices[0]
+        for fragment in choice.delta.tool_calls or []:
+            if fragment.index == len(names):  # the first fragment of a call has its name
+                names.append(fragment.function.name)
+                arguments.append("")
+            arguments[fragment.index] += fragment.function.arguments
+    if choice.finish_reason == "length" and arguments:  # max_tokens cut the last call
+        arguments.pop()
+    for index, (name, text) in enumerate(zip(names, arguments, strict=False)):
+        print(f"call {index}:      ", name, json.loads(text))
 
 
 if __name__ == "__main__":

@@ -202,7 +202,7 @@ def test_a_changed_byte_is_converted_or_refused_but_never_crashes(source, folder
     data = source.read_bytes()
     header_bytes = GgufFile(source).tensors["token_embd.weight"].offset
     random = Random(1)
-    outcomes = set()
+    outcomes: set[type[ModelError] | None] = set()
     for _ in range(100):
         changed = bytearray(data)
         changed[random.randrange(header_bytes)] ^= 1 << random.randrange(8)
