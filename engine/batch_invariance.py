@@ -21,7 +21,7 @@ _ROW_MULTIPLES = (1, 4, 8, 16, 32)
 
 MAX_PROBE_SEQS = 31
 
-_PROBE_BATCHES = (1, 2, 3, 5, 9, 17, MAX_PROBE_SEQS)
+_PROBE_BATCHES = (1, 2, 3, 7, 17)
 """Numbers of sequences; odd ones leave a remainder for every kernel that works in tiles."""
 
 

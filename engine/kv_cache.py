@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 
 if TYPE_CHECKING:
@@ -65,19 +66,18 @@ class KVCache:
         dtype: torch.dtype,
         device: torch.device,
     ) -> None:
+
+        def _zeros(shape: tuple[int, ...]) -> torch.Tensor:
+            if device.type == "cpu" and dtype is torch.float32:
+                # calloc'd: the system zeroes a page when it is first touched, not all of them now.
+                return torch.from_numpy(np.zeros(shape, np.float32))
+            return torch.zeros(shape, dtype=dtype, device=device)
+
         self.block_size = block_size
         self.layers = tuple(
             LayerCache(
-                key=torch.zeros(
-                    (num_blocks + 1, block_size, shape.num_kv_heads, shape.key_size),
-                    dtype=dtype,
-                    device=device,
-                ),
-                value=torch.zeros(
-                    (num_blocks + 1, block_size, shape.num_kv_heads, shape.value_size),
-                    dtype=dtype,
-                    device=device,
-                ),
+                key=_zeros((num_blocks + 1, block_size, shape.num_kv_heads, shape.key_size)),
+                value=_zeros((num_blocks + 1, block_size, shape.num_kv_heads, shape.value_size)),
             )
             for shape in shapes
         )

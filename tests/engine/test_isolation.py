@@ -57,9 +57,9 @@ def neighbours():
 @pytest.mark.parametrize(("method", "fault", "sentence"), FAULTS.values(), ids=FAULTS.keys())
 @pytest.mark.parametrize("after", [0, 3])
 def test_a_faulty_constraint_ends_its_own_request_only(engine, method, fault, sentence, after):
-    healthy = run_all(
-        engine, [Request("x", prompt(5), greedy(10), Faulty("", 0, lambda: None))]
-    )["x"]
+    healthy = run_all(engine, [Request("x", prompt(5), greedy(10), Faulty("", 0, lambda: None))])[
+        "x"
+    ]
     expected = run_all(engine, neighbours())
     faulty = Request("faulty", prompt(5), greedy(10), Faulty(method, after, fault))
     finished = run_all(engine, [faulty, *neighbours()])

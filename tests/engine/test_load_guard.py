@@ -33,9 +33,7 @@ def tiny(model_type, **options):
 
 def test_a_model_outside_the_attention_interface_is_refused():
     bloom = tiny("bloom", hidden_size=32, n_layer=2, n_head=2)
-    assert refusal(bloom) == (
-        "BloomForCausalLM does not support transformers' attention interface"
-    )
+    assert refusal(bloom) == ("BloomForCausalLM does not support transformers' attention interface")
 
 
 def test_layers_of_an_unknown_type_are_refused():

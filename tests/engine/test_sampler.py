@@ -1,0 +1,197 @@
+"""The sampler against plain references: filters, penalties, draws and their independence of the batch."""
+
+from __future__ import annotations
+
+import collections
+import math
+
+import pytest
+import torch
+
+from engine.request import SamplingParams
+from engine.sampler.draw import draw_tokens
+from engine.sampler.logprobs import gather_logprobs
+from engine.sampler.processors import apply_bias, apply_penalties
+from engine.sampler.randomness import uniform
+from engine.sampler.sampler import sample
+from engine.sampler.state import SamplingState
+
+
+def random_logits(num_rows, vocab_size, seed=0, scale=3.0):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn((num_rows, vocab_size), generator=generator) * scale
+
+
+def kept_by_the_book(logits, params):
+    """Token -> probability after temperature, top-k, top-p and min-p, one row, plain Python."""
+    scaled = [float(x) / params.temperature for x in logits]
+    largest = max(scaled)
+    weights = {token: math.exp(x - largest) for token, x in enumerate(scaled) if x > -math.inf}
+    order = sorted(weights, key=lambda token: -weights[token])[: params.top_k or len(scaled)]
+    total, before, kept = sum(weights[token] for token in order), 0.0, []
+    for token in order:
+        if before < params.top_p * total and weights[token] >= params.min_p * weights[order[0]]:
+            kept.append(token)
+        before += weights[token]
+    mass = sum(weights[token] for token in kept)
+    return {token: weights[token] / mass for token in kept}
+
+
+FILTERS = [
+    SamplingParams(max_tokens=1),
+    SamplingParams(max_tokens=1, temperature=0.4),
+    SamplingParams(max_tokens=1, temperature=2.0, top_k=5),
+    SamplingParams(max_tokens=1, top_p=0.7),
+    SamplingParams(max_tokens=1, temperature=1.5, top_p=0.5, top_k=7),
+    SamplingParams(max_tokens=1, min_p=0.2),
+    SamplingParams(max_tokens=1, temperature=3.0, top_p=0.9, min_p=0.1),
+    SamplingParams(max_tokens=1, top_k=1),
+    SamplingParams(max_tokens=1, top_p=1e-9),
+    SamplingParams(max_tokens=1, top_k=1000),
+]
+
+
+@pytest.mark.parametrize("params", FILTERS, ids=str)
+def test_tokens_are_drawn_with_the_probabilities_of_the_book(params):
+    num_draws = 3000
+    logits = random_logits(1, 12)
+    expected = kept_by_the_book(logits[0], params)
+    seeded = [SamplingState(_with_seed(params, seed), []) for seed in range(num_draws)]
+    drawn = draw_tokens(logits.expand(num_draws, -1), seeded).tolist()
+    counts = collections.Counter(drawn)
+    assert set(counts) <= set(expected)
+    for token, probability in expected.items():
+        # Five standard deviations of a binomial; the seeds are fixed, so it cannot flicker.
+        margin = 5 * math.sqrt(probability * (1 - probability) / num_draws) + 1e-9
+        assert abs(counts[token] / num_draws - probability) <= margin
+
+
+def _with_seed(params, seed):
+    fields = {name: getattr(params, name) for name in params.__dataclass_fields__}
+    return SamplingParams(**(fields | {"seed": seed}))
+
+
+@pytest.mark.parametrize("top_p", [0.05, 0.5, 0.99, 0.999999])
+@pytest.mark.parametrize("scale", [0.01, 3.0])
+def test_a_nucleus_wider_than_the_first_candidates_is_found_whole(top_p, scale):
+    params = SamplingParams(max_tokens=1, top_p=top_p)
+    logits = random_logits(1, 5000, scale=scale)
+    expected = kept_by_the_book(logits[0].double(), params)
+    seeded = [SamplingState(_with_seed(params, seed), []) for seed in range(500)]
+    drawn = set(draw_tokens(logits.expand(500, -1), seeded).tolist())
+    assert len(drawn - set(expected)) <= 1  # the last of the nucleus may differ by rounding
+    if scale < 1 and top_p >= 0.5:
+        # Nearly uniform over thousands of tokens: the draws fall beyond the first 1024 as well.
+        likeliest = set(logits[0].topk(1024).indices.tolist())
+        assert len(drawn - likeliest) > 100
+
+
+@pytest.mark.parametrize("params", FILTERS, ids=str)
+def test_a_row_is_drawn_the_same_alone_and_among_others(params):
+    logits = random_logits(len(FILTERS) + 1, 3001, seed=4)
+    others = [SamplingState(_with_seed(other, 7), []) for other in FILTERS]
+    alone = draw_tokens(logits[:1], [SamplingState(_with_seed(params, 9), [])])
+    together = draw_tokens(logits, [SamplingState(_with_seed(params, 9), []), *others])
+    assert together[0] == alone[0]
+
+
+@pytest.mark.parametrize("temperature", [1e-300, 1e-30, 1e-5])
+def test_a_tiny_temperature_is_greedy_and_never_overflows(temperature):
+    params = SamplingParams(max_tokens=1, temperature=temperature, seed=1)
+    logits = random_logits(4, 100) * 100
+    drawn = draw_tokens(logits, [SamplingState(params, [])] * 4)
+    assert torch.equal(drawn, logits.argmax(1))
+
+
+@pytest.mark.parametrize("params", FILTERS, ids=str)
+def test_an_impossible_token_is_never_drawn(params):
+    logits = torch.full((200, 3000), -torch.inf)
+    logits[:, 1234] = -500.0
+    states = [SamplingState(_with_seed(params, seed), []) for seed in range(200)]
+    assert set(draw_tokens(logits, states).tolist()) == {1234}
+
+
+def test_random_numbers_are_a_function_of_seed_and_position():
+    assert uniform(1, 2) == uniform(1, 2)
+    numbers = {uniform(seed, position) for seed in range(-5, 5) for position in range(10)}
+    assert len(numbers) == 100
+    assert all(0 <= number < 1 for number in numbers)
+
+
+def test_a_state_gives_the_same_number_until_a_token_is_recorded():
+    state = SamplingState(SamplingParams(max_tokens=9, seed=3), [])
+    first = state.next_uniform()
+    assert state.next_uniform() == first
+    state.record(5)
+    assert state.next_uniform() != first
+
+
+def test_requests_without_a_seed_differ():
+    params = SamplingParams(max_tokens=1)
+    assert SamplingState(params, []).next_uniform() != SamplingState(params, []).next_uniform()
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        # prompt: 1, 2; output: 2, 3, 3
+        ({"presence_penalty": 0.5}, [1.0, -1.0, 1.5, -2.5, 0.0]),
+        ({"frequency_penalty": 0.5}, [1.0, -1.0, 1.5, -3.0, 0.0]),
+        ({"repetition_penalty": 2.0}, [1.0, -2.0, 1.0, -4.0, 0.0]),
+        (
+            {"presence_penalty": 1.0, "frequency_penalty": -0.5, "repetition_penalty": 2.0},
+            [1.0, -2.0, 0.5, -4.0, 0.0],
+        ),
+    ],
+)
+def test_penalties(options, expected):
+    state = SamplingState(SamplingParams(max_tokens=9, **options), [1, 2])
+    off = SamplingState(SamplingParams(max_tokens=9), [1, 2])
+    for token_id in (2, 3):
+        state.record(token_id)
+        off.record(token_id)
+    row = torch.tensor([1.0, -1.0, 2.0, -2.0, 0.0])
+    apply_penalties(torch.stack([row, row]), [off, state])
+    state.record(3)
+    logits = torch.stack([row, row])
+    apply_penalties(logits, [off, state])
+    assert logits[0].tolist() == row.tolist()
+    assert logits[1].tolist() == expected
+
+
+def test_bias_is_added_to_its_own_row():
+    logits = torch.zeros(2, 4)
+    biased = SamplingState(SamplingParams(max_tokens=1, logit_bias={1: 2.5, 3: -100.0}), [])
+    apply_bias(logits, [SamplingState(SamplingParams(max_tokens=1), []), biased])
+    assert logits.tolist() == [[0, 0, 0, 0], [0, 2.5, 0, -100]]
+
+
+def test_logprobs_are_those_of_torch_and_leave_impossible_tokens_out():
+    logits = random_logits(3, 50)
+    logits[1, 5:] = -torch.inf
+    token_ids = torch.tensor([7, 3, 49])
+    found = gather_logprobs(logits, token_ids, [3, 20, 0])
+    reference = torch.log_softmax(logits.double(), dim=1)
+    for row, entry in enumerate(found):
+        assert entry.token_id == int(token_ids[row])
+        assert entry.logprob == pytest.approx(float(reference[row, token_ids[row]]), abs=1e-5)
+        for token_id, logprob in entry.top:
+            assert logprob == pytest.approx(float(reference[row, token_id]), abs=1e-5)
+    assert [len(entry.top) for entry in found] == [3, 5, 0]
+    assert [t for t, _ in found[0].top] == logits[0].topk(3).indices.tolist()
+
+
+def test_logprobs_are_taken_before_temperature_and_after_bias():
+    params = SamplingParams(
+        max_tokens=1, temperature=5.0, seed=1, num_logprobs=2, logit_bias={4: 3.0}
+    )
+    logits = random_logits(1, 30)
+    biased = logits.clone()
+    biased[0, 4] += 3.0
+    bitmask = torch.zeros((0, 1), dtype=torch.int32)
+    (sampled,) = sample(
+        logits, [SamplingState(params, [])], suppressed={}, bitmask=bitmask, constrained_rows=[]
+    )
+    reference = torch.log_softmax(biased[0], dim=0)
+    assert sampled.logprobs is not None
+    assert sampled.logprobs.logprob == pytest.approx(float(reference[sampled.token_id]), abs=1e-5)
