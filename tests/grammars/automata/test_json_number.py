@@ -120,7 +120,11 @@ def test_ranges_combine_by_value(left, right, samples):
         ),
         ({"minimum": 0, "exclusive_minimum": 0}, ["0.5"], ["0"]),
         ({"integer": True}, ["0", "-1", "123"], ["-0", "1.0", "1e2", "00", "+1", ""]),
-        ({"minimum": Decimal("-0.5"), "maximum": Decimal("0.5")}, ["0", "-0.5", "0.25"], ["-0", "-0.0", "-0.51"]),
+        (
+            {"minimum": Decimal("-0.5"), "maximum": Decimal("0.5")},
+            ["0", "-0.5", "0.25"],
+            ["-0", "-0.0", "-0.51"],
+        ),
     ],
 )  # fmt: skip
 def test_a_range_accepts_exactly_its_numbers(constraint, accepts, rejects):
