@@ -50,6 +50,13 @@ class CharSet:
         return cls(tuple(bounds))
 
     @classmethod
+    def span(cls, first: int, last: int) -> CharSet:
+        """The characters of first .. last, first <= last."""
+        if last < FIRST_SURROGATE or first > LAST_SURROGATE:
+            return cls((first, last + 1))
+        return cls.from_ranges([(first, last)])
+
+    @classmethod
     def of(cls, characters: str) -> CharSet:
         """The set of these characters."""
         return cls.from_ranges((ord(character), ord(character)) for character in characters)

@@ -17,7 +17,7 @@ from grammars.automata.charset import FIRST_SURROGATE, LAST_SURROGATE
 from grammars.automata.classes import merge_columns
 from grammars.automata.dfa import DEAD
 from grammars.automata.minimise import FIRST_ACCEPTING_KIND, minimise_table
-from grammars.automata.product import Operation, product
+from grammars.automata.product import Operation, common_symbols, product
 from grammars.automata.trie import minimal_trie
 from grammars.errors import LimitExceededError
 
@@ -253,11 +253,7 @@ def _combine(
     starts = np.union1d(left.range_start, right.range_start)
     left_class = left.range_class[np.searchsorted(left.range_start, starts, side="right") - 1]
     right_class = right.range_class[np.searchsorted(right.range_start, starts, side="right") - 1]
-    num_right = right.next_state.shape[1]
-    pairs, atom = np.unique(
-        left_class.astype(np.int64) * num_right + right_class, return_inverse=True
-    )
-    columns = np.stack((pairs // num_right, pairs % num_right)).astype(np.int32)
+    columns, atom = common_symbols(left_class, right_class)
     table = product(
         operation,
         (left.next_state, left.start),
@@ -267,6 +263,4 @@ def _combine(
         what="a combination of string constraints",
     )
     accepting = table.accepting(operation, left.accepting, right.accepting)
-    return build_codepoint_dfa(
-        starts, atom.astype(np.int32), table.next_state, table.start, accepting
-    )
+    return build_codepoint_dfa(starts, atom, table.next_state, table.start, accepting)

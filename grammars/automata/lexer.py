@@ -155,7 +155,7 @@ class LexerBuilder:
         """The edge lists over atoms of symbols, and the atom of each symbol."""
         parts = [_literal_edges(self._literals)]
         if self._edges:
-            parts.append(np.array(self._edges, np.int32).T)
+            parts.append(np.array(self._edges, np.int32).T.copy())  # rows, contiguous
         for embed in self._embeds:
             edges = dfa_edges(embed.dfa.symbol_class, embed.dfa.next_state)
             edges[0] += embed.base

@@ -119,8 +119,8 @@ def compared_with(bound: Decimal, orders: Collection[int]) -> Dfa:
     negative = (table, -order) if bound <= 0 else _known(LESS)
     both, start_negative = _beside(positive[0], negative[0])
     both[1, _MINUS] = start_negative
-    all_orders = np.concatenate((positive[1], negative[1][1:]))
-    label = np.isin(all_orders, list(orders)).astype(np.int32)
+    is_wanted = np.array([order in orders for order in (LESS, EQUAL, GREATER)], np.int32)
+    label = is_wanted[np.concatenate((positive[1], negative[1][1:])) - LESS]
     label[DEAD] = 0
     return minimise(build_dfa(both, _COLUMN_OF_BYTE, label, 1))
 

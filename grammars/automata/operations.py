@@ -7,7 +7,7 @@ import numpy as np
 from grammars.automata.classes import build_dfa
 from grammars.automata.dfa import NO_LABEL, Dfa
 from grammars.automata.minimise import minimise_table
-from grammars.automata.product import Operation, product
+from grammars.automata.product import Operation, common_symbols, product
 
 
 def intersect(left: Dfa, right: Dfa, *, max_states: int = 50_000) -> Dfa:
@@ -48,9 +48,7 @@ def _combine(operation: Operation, left: Dfa, right: Dfa, max_states: int) -> Df
     left_class[: left.symbol_class.shape[0]] = left.symbol_class
     right_class = np.zeros(num_symbols, np.int32)
     right_class[: right.symbol_class.shape[0]] = right.symbol_class
-    num_right = right.next_state.shape[1]
-    pairs, atom = np.unique(left_class * num_right + right_class, return_inverse=True)
-    columns = np.stack((pairs // num_right, pairs % num_right)).astype(np.int32)
+    columns, atom = common_symbols(left_class, right_class)
     table = product(
         operation,
         (left.next_state, left.start),
@@ -71,7 +69,7 @@ def _combine(operation: Operation, left: Dfa, right: Dfa, max_states: int) -> Df
     minimal = minimise_table(table.next_state, table.start, kind)
     return build_dfa(
         minimal.next_state,
-        atom.astype(np.int32),
+        atom,
         accepting[minimal.old_state].astype(np.int32),
         minimal.start,
         boundary[minimal.old_state],

@@ -108,7 +108,7 @@ class _Parser:
                 case "{" if _NO_MINIMUM.match(reader.text, offset):
                     raise reader.invalid("a quantifier needs a minimum, as in {0,5}", offset)
                 case character:
-                    self._add(Characters(CharSet.of(character)))
+                    self._add(Characters(CharSet.span(ord(character), ord(character))))
         if len(self._groups) > 1:
             raise reader.invalid("the group is never closed", self._groups[-1].offset)
         return self._groups[0].node()
@@ -184,7 +184,7 @@ class _Parser:
         character = reader.take()
         if character == "\\":
             return parse_escape(reader, offset, in_class=True)
-        return CharSet.of(character)
+        return CharSet.span(ord(character), ord(character))
 
 
 def _class_range(
@@ -196,7 +196,7 @@ def _class_range(
     low, high = first.bounds[0], last.bounds[0]
     if low > high:
         raise reader.invalid("the range of the character class is out of order", offset)
-    return [CharSet.from_ranges([(low, high)])]
+    return [CharSet.span(low, high)]
 
 
 def _bounds(quantifier: re.Match[str]) -> tuple[int, int | None]:

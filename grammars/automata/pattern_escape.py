@@ -42,7 +42,7 @@ def parse_escape(reader: PatternReader, offset: int, *, in_class: bool) -> CharS
         return _one(_CONTROL_ESCAPES[letter])
     if not letter.isalnum():
         if letter.isascii():
-            return CharSet.of(letter)
+            return _one(ord(letter))
         raise reader.invalid(f"{letter!r} needs no backslash", offset)
     match letter:
         case "b" if in_class:
@@ -73,7 +73,7 @@ def parse_escape(reader: PatternReader, offset: int, *, in_class: bool) -> CharS
 
 def _one(code_point: int) -> CharSet:
     """The set of one code point; empty for a surrogate, which no text holds."""
-    return CharSet.from_ranges([(code_point, code_point)])
+    return CharSet.span(code_point, code_point)
 
 
 def _unicode_escape(reader: PatternReader, offset: int) -> int:

@@ -54,6 +54,25 @@ class PairTable:
                 return in_left & ~in_right
 
 
+def common_symbols(left: Ints, right: Ints) -> tuple[Ints, Ints]:
+    """The coarsest partition that refines two: which columns each of its classes reads.
+
+    Args:
+        left: int32, (num_items,); the class of each item in the left partition.
+        right: int32, (num_items,); its class in the right one.
+
+    Returns:
+        columns int32, (2, num_classes), ascending, and the class of each item, int32, (num_items,).
+    """
+    num_right = int(right.max()) + 1
+    pair = left.astype(np.int64) * num_right + right
+    is_used = np.zeros(int(pair.max()) + 1, np.bool_)
+    is_used[pair] = True
+    used = np.flatnonzero(is_used)
+    columns = np.stack((used // num_right, used % num_right)).astype(np.int32)
+    return columns, (np.cumsum(is_used, dtype=np.int32) - 1)[pair]
+
+
 def product(
     operation: Operation,
     left: tuple[NDArray[np.int32], int],
