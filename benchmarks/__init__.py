@@ -1,1 +1,1 @@
-"""Benchmarks: reproducible measurements of Tightrope beside its peers, reached by `tightrope bench`."""
+"""Benchmarks: reproducible measurements beside peers, reached by `tightrope bench`."""

@@ -1,0 +1,214 @@
+"""The measurement of one backend on one schema, in this process."""
+
+from __future__ import annotations
+
+import gc
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import psutil
+
+from grammars.backends.base import get_backend
+from grammars.errors import GrammarError
+from grammars.spec import JsonSchema
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from benchmarks.mask_cases import MaskCase
+    from grammars.backends.base import GrammarBackend
+    from grammars.protocol import CompiledGrammar
+    from grammars.spec import Whitespace
+    from grammars.vocabulary import Vocabulary
+
+_WARM_UP_SCHEMA = (
+    '{"type":"object","properties":{"a":{"type":"array","items":{"type":"integer"}},'
+    '"b":{"type":"string","maxLength":9}},"required":["a","b"],"additionalProperties":false}'
+)
+_WARM_UP_TEXTS = ('{"a":[1,22],"b":"xyz"}', '{"a": [1, 22], "b": "xyz"}')
+
+
+@dataclass(frozen=True, slots=True)
+class MaskMeasurement:
+    """What one backend did with one schema; times are medians over the repeats.
+
+    Args:
+        refusal: why the backend would not compile it, a named refusal; else None.
+        failure: how the measurement broke off (a crash, no end in time); else None. The numbers
+            mean something only where both are None.
+        compile_ms: `backend.compile`, the vocabulary's own tables being ready.
+        first_mask_us: making a matcher and filling its first mask.
+        step_us: for each token of the valid documents, in order: filling the mask and accepting the
+            token, on the freshly compiled grammar.
+        again_us: the same, going over the same documents once more with the same grammar.
+        memory_bytes: what the backend says the grammar holds after the documents.
+        rss_bytes: growth of the process's resident memory over the first compile and its documents;
+            0 where they fit into memory that the warm-up had left.
+        num_valid: how many valid documents there were.
+        valid_refused: how many of them it would not write, or not end.
+        num_invalid: how many invalid documents there were.
+        invalid_accepted: how many of them it took as complete.
+    """
+
+    refusal: str | None = None
+    failure: str | None = None
+    compile_ms: float = 0.0
+    first_mask_us: float = 0.0
+    step_us: tuple[float, ...] = ()
+    again_us: tuple[float, ...] = ()
+    memory_bytes: int = 0
+    rss_bytes: int = 0
+    num_valid: int = 0
+    valid_refused: int = 0
+    num_invalid: int = 0
+    invalid_accepted: int = 0
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether there are numbers."""
+        return self.refusal is None and self.failure is None
+
+
+def measure(
+    backend_name: str,
+    case: MaskCase,
+    vocabulary: Vocabulary,
+    *,
+    whitespace: Whitespace,
+    repeats: int,
+) -> MaskMeasurement:
+    """Measure and judge one backend on one case.
+
+    From repeat to repeat nothing is kept but what the backend keeps for the vocabulary.
+
+    Args:
+        backend_name: as `get_backend` takes it.
+        case: the schema and its documents.
+        vocabulary: the tokens.
+        whitespace: of the spec; the documents are spelled so.
+        repeats: fresh compiles, each followed by all documents, >= 1.
+    """
+    try:
+        backend = get_backend(backend_name)
+        _warm_up(backend, vocabulary, whitespace)
+        spec = JsonSchema(case.schema, whitespace)
+        documents = [vocabulary.encode(text.encode()) for text in case.valid]
+        process = psutil.Process()
+        rss_before = process.memory_info().rss
+        runs = []
+        rss_bytes = 0
+        for _ in range(repeats):
+            runs.append(_Run.of(backend, spec, vocabulary, documents))
+            if len(runs) == 1:
+                rss_bytes = max(0, process.memory_info().rss - rss_before)
+    except GrammarError as error:
+        return MaskMeasurement(refusal=str(error))
+    compiled = runs[-1].compiled
+    judge = _Judge(compiled, vocabulary)
+    return MaskMeasurement(
+        compile_ms=float(np.median([run.compile_ns for run in runs])) / 1e6,
+        first_mask_us=float(np.median([run.first_mask_ns for run in runs])) / 1e3,
+        step_us=_medians_us([run.steps_ns for run in runs]),
+        again_us=_medians_us([run.again_ns for run in runs]),
+        memory_bytes=compiled.memory_bytes,
+        rss_bytes=rss_bytes,
+        num_valid=len(case.valid),
+        valid_refused=sum(not judge.writes(token_ids) for token_ids in documents),
+        num_invalid=len(case.invalid),
+        invalid_accepted=sum(judge.accepts(text) for text in case.invalid),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One fresh compile and what followed."""
+
+    compiled: CompiledGrammar
+    compile_ns: int
+    first_mask_ns: int
+    steps_ns: list[int]
+    again_ns: list[int]
+
+    @classmethod
+    def of(
+        cls,
+        backend: GrammarBackend,
+        spec: JsonSchema,
+        vocabulary: Vocabulary,
+        documents: Sequence[list[int]],
+    ) -> _Run:
+        row = np.zeros(vocabulary.num_words, np.int32)
+        gc.collect()
+        gc.disable()
+        try:
+            start = time.perf_counter_ns()
+            compiled = backend.compile(spec, vocabulary)
+            compiled_at = time.perf_counter_ns()
+            compiled.matcher().fill_bitmask(row)
+            first_mask_at = time.perf_counter_ns()
+            steps_ns = _step_times(compiled, documents, row)
+            again_ns = _step_times(compiled, documents, row)
+        finally:
+            gc.enable()
+        return cls(compiled, compiled_at - start, first_mask_at - compiled_at, steps_ns, again_ns)
+
+
+def _step_times(
+    compiled: CompiledGrammar, documents: Sequence[list[int]], row: NDArray[np.int32]
+) -> list[int]:
+    """Nanoseconds of fill and accept for each token; a refused token ends its document."""
+    times: list[int] = []
+    clock = time.perf_counter_ns
+    for token_ids in documents:
+        matcher = compiled.matcher()
+        fill_bitmask, accept_token = matcher.fill_bitmask, matcher.accept_token
+        for token_id in token_ids:
+            start = clock()
+            fill_bitmask(row)
+            accepted = accept_token(token_id)
+            times.append(clock() - start)
+            if not accepted:
+                break
+    return times
+
+
+class _Judge:
+    """Whether texts can be written, by masks and acceptance together."""
+
+    def __init__(self, compiled: CompiledGrammar, vocabulary: Vocabulary) -> None:
+        self._compiled = compiled
+        self._vocabulary = vocabulary
+        self._row = np.zeros(vocabulary.num_words, np.int32)
+
+    def writes(self, token_ids: list[int]) -> bool:
+        """Whether every token and then an end token is in the mask and is accepted."""
+        matcher = self._compiled.matcher()
+        for token_id in [*token_ids, self._vocabulary.end_token_ids[0]]:
+            matcher.fill_bitmask(self._row)
+            is_allowed = int(self._row[token_id // 32]) >> (token_id % 32) & 1
+            if not is_allowed or not matcher.accept_token(token_id):
+                return False
+        return matcher.is_terminated
+
+    def accepts(self, text: str) -> bool:
+        """Whether every token is accepted and the text is then complete."""
+        matcher = self._compiled.matcher()
+        token_ids = self._vocabulary.encode(text.encode())
+        return all(map(matcher.accept_token, token_ids)) and matcher.is_complete
+
+
+def _warm_up(backend: GrammarBackend, vocabulary: Vocabulary, whitespace: Whitespace) -> None:
+    """Build what is built once for a vocabulary and compile all kernels, on another schema."""
+    compiled = backend.compile(JsonSchema(_WARM_UP_SCHEMA, whitespace), vocabulary)
+    judge = _Judge(compiled, vocabulary)
+    for text in _WARM_UP_TEXTS:
+        judge.writes(vocabulary.encode(text.encode()))
+
+
+def _medians_us(runs: Sequence[list[int]]) -> tuple[float, ...]:
+    """The median of each step over the runs, in microseconds."""
+    return tuple((np.median(np.array(runs, np.float64), axis=0) / 1e3).tolist())
