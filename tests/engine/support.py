@@ -11,7 +11,6 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 from engine.config import EngineConfig
 from engine.load import build_engine
-from engine.output import FinishReason, RequestOutput, TokenLogprobs
 from engine.request import Request, SamplingParams
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
     from engine.engine import Engine
+    from engine.output import FinishReason, RequestOutput, TokenLogprobs
 
 VOCAB_SIZE = 203
 EOS = 2
@@ -66,7 +66,8 @@ def tiny_model(model_type: str = "llama", **options: Any) -> PreTrainedModel:
         model_type, **(_SIZES | ARCHITECTURES.get(model_type, {}) | options)
     )
     model: PreTrainedModel = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
-    return model.eval()
+    model.eval()
+    return model
 
 
 def tiny_engine(model_type: str = "llama", **options: Any) -> Engine:
@@ -76,9 +77,8 @@ def tiny_engine(model_type: str = "llama", **options: Any) -> Engine:
 
 def prompt(length: int, salt: int = 0) -> tuple[int, ...]:
     """Some token ids, none of them special."""
-    return tuple(
-        3 + (position * 37 + salt * 11 + length) % (VOCAB_SIZE - 3) for position in range(length)
-    )
+    start = salt * 11 + length
+    return tuple(3 + (position * 37 + start) % (VOCAB_SIZE - 3) for position in range(length))
 
 
 def greedy_by_transformers(
@@ -86,7 +86,7 @@ def greedy_by_transformers(
 ) -> list[int]:
     """What `model.generate` continues the prompt with, end tokens not minded."""
     input_ids = torch.tensor([prompt_token_ids])
-    output = model.generate(
+    output: torch.Tensor = model.generate(  # type: ignore[operator]  # not in its type
         input_ids,
         attention_mask=torch.ones_like(input_ids),
         max_new_tokens=num_tokens,
@@ -94,7 +94,8 @@ def greedy_by_transformers(
         eos_token_id=None,
         pad_token_id=0,
     )
-    return output[0, len(prompt_token_ids) :].tolist()
+    continuation: list[int] = output[0, len(prompt_token_ids) :].tolist()
+    return continuation
 
 
 @dataclass
@@ -139,9 +140,8 @@ def run_one(
 
 def greedy(max_tokens: int, **options: Any) -> SamplingParams:
     """Greedy parameters that go on to `max_tokens`."""
-    return SamplingParams(
-        max_tokens=max_tokens, **({"temperature": 0.0, "ignore_eos": True} | options)
-    )
+    defaults: dict[str, Any] = {"temperature": 0.0, "ignore_eos": True}
+    return SamplingParams(max_tokens, **(defaults | options))
 
 
 class Script:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from engine.errors import InvalidConfigError, InvalidRequestError
 from engine.request import Request, SamplingParams
 from tests.engine.support import prompt, tiny_engine
 
-DEFAULTS = {"max_tokens": 4}
+DEFAULTS: dict[str, Any] = {"max_tokens": 4}
 
 
 @pytest.fixture(scope="module")

@@ -34,7 +34,7 @@ async def collect(served, request):
 async def settled(served):
     """The stats once nothing runs or waits any more."""
     async with asyncio.timeout(60):
-        while served.stats().num_running or served.stats().num_waiting:
+        while served.stats().num_running or served.stats().num_waiting:  # noqa: ASYNC110
             await asyncio.sleep(0)
     return served.stats()
 

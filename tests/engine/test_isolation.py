@@ -7,6 +7,7 @@ import torch
 
 from engine.output import FinishReason
 from engine.request import Request
+from engine.sampler.sampler import sample
 from tests.engine.support import Faulty, Script, greedy, prompt, run_all, tiny_engine
 
 
@@ -123,16 +124,13 @@ def test_a_step_that_fails_as_a_whole_ends_only_the_request_at_fault(engine, mon
 
         monkeypatch.setattr(engine._runner, "run", failing_run)
     else:
-        import engine.engine as engine_module
-
-        sample = engine_module.sample
 
         def failing_sample(logits, states, **keywords):
             if any(state.params.max_tokens == 9 for state in states):
                 raise RuntimeError("out of something")
             return sample(logits, states, **keywords)
 
-        monkeypatch.setattr(engine_module, "sample", failing_sample)
+        monkeypatch.setattr("engine.engine.sample", failing_sample)
     finished = run_all(engine, [Request("bad", prompt(5), greedy(9)), *neighbours()])
     failed = finished.pop("bad")
     assert finished == expected

@@ -94,12 +94,11 @@ def test_weights_that_are_not_numbers_are_refused():
     assert "fails the numeric self-test" in refusal(model)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_a_folder_is_loaded_in_the_dtype_that_is_asked_for(tmp_path, dtype):
-    model = tiny_model("qwen3").to(dtype)
+@pytest.mark.parametrize("name", ["float32", "bfloat16"])
+def test_a_folder_is_loaded_in_the_dtype_that_is_asked_for(tmp_path, name):
+    model = tiny_model("qwen3").to(getattr(torch, name))
     model.save_pretrained(tmp_path / "tiny-qwen")
-    stages = []
-    name = str(dtype).removeprefix("torch.")
+    stages: list[str] = []
     engine = load_engine(tmp_path / "tiny-qwen", EngineConfig(dtype=name), stages.append)
     assert stages == ["weights", "self-test", "KV pool"]
     info = engine.info
@@ -107,7 +106,7 @@ def test_a_folder_is_loaded_in_the_dtype_that_is_asked_for(tmp_path, dtype):
     assert (info.padded_vocab_size, info.eos_token_ids) == (VOCAB_SIZE, (2,))
     assert info.device == "cpu"
     assert info.num_parameters == model.num_parameters()
-    if dtype is torch.float32:
+    if name == "float32":
         expected = greedy_by_transformers(tiny_model("qwen3"), prompt(12), 8)
         assert run_one(engine, prompt(12), greedy(8)).token_ids == expected
 

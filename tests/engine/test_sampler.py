@@ -1,4 +1,4 @@
-"""The sampler against plain references: filters, penalties, draws and their independence of the batch."""
+"""The sampler against plain references; what a row gets does not depend on the batch."""
 
 from __future__ import annotations
 

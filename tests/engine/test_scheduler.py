@@ -127,7 +127,7 @@ def test_every_request_that_fits_alone_ends_and_no_block_is_lost(
     simulation = Simulation(num_blocks=num_blocks, budget=budget)
     for prompt_len, max_tokens in requests:
         simulation.add(prompt_len, max_tokens)
-    aborted = set()
+    aborted: set[str] = set()
     for step in range(5000):
         for at, index in aborts:
             if at == step and index < len(requests):
