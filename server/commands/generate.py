@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from rich.console import Console
-from transformers import AutoTokenizer
+from transformers import PreTrainedTokenizerFast
 
 from engine.config import EngineConfig
 from engine.load import load_engine
@@ -28,8 +28,6 @@ from server.wire.policy import parse_chat_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from transformers import PreTrainedTokenizerFast
 
     from engine.engine import Engine
     from grammars.spec import GrammarSpec
@@ -112,9 +110,8 @@ def _spec(parsed: argparse.Namespace) -> GrammarSpec | None:
 
 def _prompt_token_ids(prompt: str, folder: Path, engine: Engine) -> tuple[int, ...]:
     """The prompt as one user message, in the model's own chat template."""
-    tokenizer = cast("PreTrainedTokenizerFast", AutoTokenizer.from_pretrained(folder))
     prompts = PromptBuilder(
-        ChatTemplate(tokenizer),
+        ChatTemplate(PreTrainedTokenizerFast.from_pretrained(folder)),
         (folder / "tokenizer.json").read_text(encoding="utf-8"),
         max_model_len=engine.config.max_model_len,
     )

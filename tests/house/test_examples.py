@@ -33,6 +33,7 @@ def base_url(smollm2_folder):
     """Of a server of its own process, stopped as Ctrl-C would."""
     command = [sys.executable, "-m", "server.cli", "serve", "smollm2-135m", "--port", "0"]
     with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
         lines = []
         for line in server.stderr:
             lines.append(line)
