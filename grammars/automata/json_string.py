@@ -11,7 +11,7 @@ from grammars.automata.classes import build_dfa
 from grammars.automata.codepoint_dfa import DEFAULT_MAX_STATES, any_string
 from grammars.automata.dfa import DEAD
 from grammars.automata.json_spelling import QUOTE, spelling_tree
-from grammars.automata.kernels import grown, kernel
+from grammars.automata.kernels import grown, hash_slots, kernel
 from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
@@ -68,6 +68,17 @@ def any_json_string(spelling: Spelling = "any") -> Dfa:
 
 
 @kernel
+def _is_row(table: Ints, state: int, row: Ints, hash_agrees: bool) -> bool:
+    """Whether the state's row is `row`."""
+    if not hash_agrees:
+        return False
+    for a in range(row.shape[0]):  # noqa: SIM110 - numba has no all()
+        if table[state, a] != row[a]:
+            return False
+    return True
+
+
+@kernel
 def _spell(
     order: Ints,
     edge_start: Ints,
@@ -108,60 +119,52 @@ def _spell(
     table = np.zeros((capacity, num_atoms), np.int32)
     table[num_content, atom_of_byte[QUOTE]] = start
     hashes = np.zeros(capacity, np.int64)
-    slots = np.zeros(4, np.int32)  # open addressing: states within a character by hash, 0 is free
-    while slots.shape[0] < 4 * capacity:
-        slots = np.zeros(2 * slots.shape[0], np.int32)
+    slots = hash_slots(hashes, 0, 0, capacity)  # the states within a character
     state_of_node = np.zeros(order.shape[0], np.int32)
+    goals = np.zeros(target.shape[0], np.int32)  # where each edge leads, for the state at hand
     row = np.zeros(num_atoms, np.int32)
     for s in range(1, num_content):
         if accepting[s]:
             table[s, atom_of_byte[QUOTE]] = num_content + 1
         for node in order:
+            is_same = s > 1
+            is_alive = False
+            for e in range(edge_start[node], edge_start[node + 1]):
+                symbol = target[e]
+                goal = next_state[s, symbol] if symbol > 0 else state_of_node[-symbol]
+                is_same = is_same and goal == goals[e]
+                is_alive = is_alive or goal != DEAD
+                goals[e] = goal
+            if is_same and node != 0:
+                continue  # all edges lead where they led for the content state before
             code = np.int64(0)
             for e in range(edge_start[node], edge_start[node + 1]):
-                goal = next_state[s, target[e]] if target[e] > 0 else state_of_node[-target[e]]
+                goal = goals[e]
                 if goal == DEAD:
                     continue
                 for a in range(atom_of_byte[low[e]], atom_of_byte[high[e]] + 1):
-                    if node == 0:
-                        table[s, a] = goal
-                        continue
                     row[a] = goal
                     code += np.int64(goal + 1) * ((a + 1) * np.int64(0x9E3779B97F4A7C1))
+            code ^= code >> 31
             found = DEAD
-            if code != 0:
-                code ^= code >> 31
+            if node == 0:
+                for a in range(num_atoms):
+                    if row[a] != DEAD:
+                        table[s, a] = row[a]
+            elif is_alive:
+                if num_states == capacity:
+                    capacity *= 2
+                    table = grown(table.ravel(), capacity * num_atoms).reshape(capacity, num_atoms)
+                    hashes = grown(hashes, capacity)
+                    slots = hash_slots(hashes, num_content + 2, num_states, capacity)
                 slot = code & (slots.shape[0] - 1)
-                while slots[slot] != 0:
-                    candidate = slots[slot]
-                    if hashes[candidate] == code:
-                        is_same = True
-                        for a in range(num_atoms):
-                            if table[candidate, a] != row[a]:
-                                is_same = False
-                                break
-                        if is_same:
-                            found = candidate
-                            break
+                found = slots[slot]
+                while found != 0 and not _is_row(table, found, row, hashes[found] == code):
                     slot = (slot + 1) & (slots.shape[0] - 1)
-                if found == DEAD:
+                    found = slots[slot]
+                if found == 0:
                     if num_states > max_states:
                         return np.zeros((0, num_atoms), np.int32), atom_of_byte
-                    if num_states == capacity:
-                        capacity *= 2
-                        table = grown(table.ravel(), capacity * num_atoms).reshape(
-                            capacity, num_atoms
-                        )
-                        hashes = grown(hashes, capacity)
-                        slots = np.zeros(2 * slots.shape[0], np.int32)
-                        for k in range(num_content + 2, num_states):
-                            slot = hashes[k] & (slots.shape[0] - 1)
-                            while slots[slot] != 0:
-                                slot = (slot + 1) & (slots.shape[0] - 1)
-                            slots[slot] = k
-                        slot = code & (slots.shape[0] - 1)
-                        while slots[slot] != 0:
-                            slot = (slot + 1) & (slots.shape[0] - 1)
                     found = num_states
                     num_states += 1
                     slots[slot] = found

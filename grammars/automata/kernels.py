@@ -54,3 +54,22 @@ def sort_small(values: Ints, size: int) -> None:
                 k -= gap
             values[k] = value
         gap //= 3
+
+
+@kernel
+def hash_slots(hashes: NDArray[np.int64], first: int, past: int, capacity: int) -> Ints:
+    """An open-addressing table with room for `capacity` numbers; it holds first .. past - 1.
+
+    Its length is a power of two; number n is at hashes[n] modulo the length or, after taken slots,
+    behind it. A free slot is 0, so that 0 cannot be a number.
+    """
+    num_slots = 4
+    while num_slots < 3 * capacity:
+        num_slots *= 2
+    slots = np.zeros(num_slots, np.int32)
+    for n in range(first, past):
+        slot = hashes[n] & (num_slots - 1)
+        while slots[slot] != 0:
+            slot = (slot + 1) & (num_slots - 1)
+        slots[slot] = n
+    return slots

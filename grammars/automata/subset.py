@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grammars.automata.kernels import grown, kernel, sort_small
+from grammars.automata.kernels import grown, hash_slots, kernel, sort_small
 from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
@@ -149,6 +149,18 @@ def _mark_useful(
 
 
 @kernel
+def _is_set(set_items: Ints, set_start: Ints, number: int, closure: Ints, size: int) -> bool:
+    """Whether set `number` is closure[:size]."""
+    first = set_start[number]
+    if set_start[number + 1] - first != size:
+        return False
+    for k in range(size):  # noqa: SIM110 - numba has no all()
+        if set_items[first + k] != closure[k]:
+            return False
+    return True
+
+
+@kernel
 def _determinise(
     num_nfa_states: int,
     nfa_start: int,
@@ -174,12 +186,8 @@ def _determinise(
     set_start = np.zeros(capacity + 1, np.int32)
     set_items = np.empty(2 * num_nfa_states + 16, np.int32)
     num_items = 0
-    table_mask = 1
-    while table_mask < 4 * capacity:
-        table_mask *= 2
-    table = np.zeros(table_mask, np.int32)  # open addressing: set numbers by hash, 0 is free
-    table_mask -= 1
     hashes = np.zeros(capacity, np.int64)
+    slots = hash_slots(hashes, 0, 0, capacity)
     set_of_single = np.zeros(num_nfa_states, np.int32)  # the closure of one NFA state, once known
 
     # The (symbol, target) pairs of the state at hand are linked lists, one for each symbol touched.
@@ -274,46 +282,26 @@ def _determinise(
                 for k in range(size):
                     code = (code ^ closure[k]) * np.int64(0x9E3779B97F4A7C1)
                     code ^= code >> 29
-                slot = code & table_mask
-                found = 0
-                while table[slot] > 0:
-                    candidate = table[slot]
-                    begin = set_start[candidate]
-                    if hashes[candidate] == code and set_start[candidate + 1] - begin == size:
-                        same = True
-                        for k in range(size):
-                            if set_items[begin + k] != closure[k]:
-                                same = False
-                                break
-                        if same:
-                            found = candidate
-                            break
-                    slot = (slot + 1) & table_mask
+                if num_sets + 1 >= capacity:
+                    capacity *= 2
+                    next_state = grown(next_state.ravel(), capacity * num_symbols).reshape(
+                        capacity, num_symbols
+                    )
+                    set_start = grown(set_start, capacity + 1)
+                    hashes = grown(hashes, capacity)
+                    slots = hash_slots(hashes, 1, num_sets, capacity)
+                slot = code & (slots.shape[0] - 1)
+                found = slots[slot]
+                while found != 0 and not (
+                    hashes[found] == code and _is_set(set_items, set_start, found, closure, size)
+                ):
+                    slot = (slot + 1) & (slots.shape[0] - 1)
+                    found = slots[slot]
                 if found == 0:
                     if num_sets > max_states or work > max_work:
                         return next_state, -1, set_start, set_items
                     found = num_sets
                     num_sets += 1
-                    if num_sets >= capacity:
-                        capacity *= 2
-                        next_state = grown(next_state.ravel(), capacity * num_symbols).reshape(
-                            capacity, num_symbols
-                        )
-                        set_start = grown(set_start, capacity + 1)
-                        hashes = grown(hashes, capacity)
-                        table_mask = 1
-                        while table_mask < 4 * capacity:
-                            table_mask *= 2
-                        table = np.zeros(table_mask, np.int32)
-                        table_mask -= 1
-                        for k in range(1, found):
-                            slot = hashes[k] & table_mask
-                            while table[slot] > 0:
-                                slot = (slot + 1) & table_mask
-                            table[slot] = k
-                        slot = code & table_mask
-                        while table[slot] > 0:
-                            slot = (slot + 1) & table_mask
                     while num_items + size > set_items.shape[0]:
                         set_items = grown(set_items, 2 * set_items.shape[0])
                     for k in range(size):
@@ -321,7 +309,7 @@ def _determinise(
                     num_items += size
                     set_start[found + 1] = num_items
                     hashes[found] = code
-                    table[slot] = found
+                    slots[slot] = found
                 if is_single:
                     set_of_single[pair_target[chain]] = found
             previous = chain
