@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import logging
 import queue
 import threading
@@ -81,8 +82,9 @@ class AsyncEngine:
         return self._death is None and self._thread.is_alive()
 
     def stats(self) -> EngineStats:
-        """The state after the last step."""
-        return self._stats
+        """The state after the last step; requests on their way to the thread count as waiting."""
+        num_waiting = max(0, len(self._waiters) - self._stats.num_running)
+        return dataclasses.replace(self._stats, num_waiting=num_waiting)
 
     def start(self) -> None:
         """Start the thread; called once, from the event loop that will use the engine."""
@@ -145,7 +147,7 @@ class AsyncEngine:
                 self._deliver(self._engine.step())
         except BaseException as cause:
             logger.exception("the engine's step loop has ended")
-            error = EngineDeadError(f"the engine has stopped: {cause}")
+            error = EngineDeadError(f"the engine has stopped ({type(cause).__name__})")
             error.__cause__ = cause
         finally:
             self._engine.close()

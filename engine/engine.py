@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from engine.admission import check_request
 from engine.block_pool import BlockPool
 from engine.ending import TokenRejectedError, accept_token, avoided_token_ids
-from engine.errors import InvalidRequestError
+from engine.errors import InvalidRequestError, failure_sentence
 from engine.mask_buffer import MaskBuffer
 from engine.output import FinishReason, RequestOutput
 from engine.sampler.sampler import SampledToken, sample
@@ -142,7 +142,11 @@ class Engine:
         except Exception as error:
             logger.exception("a step of %d sequences failed", len(chunks))
             if len(chunks) == 1:
-                return {chunks[0].sequence: _Failure(f"the step of this request failed: {error}")}
+                return {
+                    chunks[0].sequence: _Failure(
+                        failure_sentence("the step of this request", error)
+                    )
+                }
         self._counters.isolated_steps += 1
         results: dict[Sequence, SampledToken | _Failure] = {}
         for chunk in chunks:
@@ -221,9 +225,8 @@ class Engine:
             raise
         except BaseException as error:  # panics of Rust backends are BaseExceptions
             logger.exception("a constraint failed to accept a token")
-            return self._finish(
-                sequence, FinishReason.ERROR, error=f"the constraint failed: {error}"
-            )
+            sentence = failure_sentence("the constraint", error)
+            return self._finish(sequence, FinishReason.ERROR, error=sentence)
         token_ids = (token_id,) if acceptance.is_output else ()
         logprobs = (sampled.logprobs,) if acceptance.is_output and sampled.logprobs else ()
         self._counters.output_tokens += len(token_ids)

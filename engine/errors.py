@@ -14,6 +14,14 @@ class EngineError(Exception):
     """Base of everything that engine/ raises on purpose; `str()` stands alone as a sentence."""
 
 
+def failure_sentence(what: str, error: BaseException) -> str:
+    """What a caller may read about an unexpected exception: its kind, not its text.
+
+    The text may hold paths or other callers' data; whoever catches the exception logs it.
+    """
+    return f"{what} failed ({type(error).__name__}); the server's log has the details"
+
+
 class InvalidConfigError(EngineError):
     """An engine option is refused at start.
 

@@ -19,6 +19,7 @@ from engine.load_guard import check_architecture, check_numbers, eager_logits, m
 from engine.model_info import ModelInfo
 from engine.model_runner import ModelRunner
 from engine.packed_linear import can_pack, pack_linear_layers
+from engine.sampler.bitmask import apply_bitmask, bitmask_width
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -112,6 +113,7 @@ def build_engine(
     kv_dtype = cache_dtype(device, dtype)
     check_numbers(model, shapes, backend, expected=expected, dtype=kv_dtype)
     row_multiple = _find_row_multiple(model, shapes, backend)
+    _warm_up_masks(expected)
     progress("KV pool")
     resolved = resolve_config(
         config,
@@ -187,6 +189,13 @@ def _find_row_multiple(
         return ModelRunner(model, kv_cache, backend, row_multiple=row_multiple).run(spans)
 
     return find_row_multiple(run)
+
+
+def _warm_up_masks(logits: torch.Tensor) -> None:
+    """Compile the mask kernel now, not in the first constrained request."""
+    width = bitmask_width(logits.shape[1])
+    full = torch.full((1, width), -1, dtype=torch.int32)
+    apply_bitmask(logits, full, [0])
 
 
 def _log_stage(stage: str) -> None:

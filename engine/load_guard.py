@@ -71,13 +71,20 @@ def measure_layers(model: PreTrainedModel) -> tuple[LayerShape, ...]:
     Leaves our attention set.
 
     Raises:
-        ModelRefusedError: some layer called our function not exactly once.
+        ModelRefusedError: some layer called our function not exactly once, or the model failed.
     """
     register_attention()
     model.set_attn_implementation(ATTENTION_NAME)
     recorder = _ShapeRecorder(int(model.config.get_text_config().num_hidden_layers))
     no_blocks = KVCache((), num_blocks=0, block_size=1, dtype=model.dtype, device=model.device)
-    ModelRunner(model, no_blocks, recorder).run([TokenSpan([0], 0, [0], needs_logits=True)])
+    try:
+        ModelRunner(model, no_blocks, recorder).run([TokenSpan([0], 0, [0], needs_logits=True)])
+    except ModelRefusedError:
+        raise
+    except Exception as error:  # whatever a model's own code raises when it is called our way
+        raise ModelRefusedError(
+            f"{type(model).__name__} cannot be run on a flat batch: {error}"
+        ) from error
     return recorder.get_shapes(type(model).__name__)
 
 

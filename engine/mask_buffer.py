@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from engine.ending import avoided_token_ids
+from engine.errors import failure_sentence
 from engine.sampler.bitmask import BITS_PER_WORD, bitmask_width
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def _fill_isolated(row: NDArray[np.int32], sequence: LiveSequence) -> str | None
         raise
     except BaseException as error:  # panics of Rust backends are BaseExceptions
         logger.exception("a constraint failed to fill its mask")
-        return f"the constraint failed to give its mask: {error}"
+        return failure_sentence("making the constraint's mask", error)
     return None if row.any() else "the constraint allows no token here"
 
 

@@ -149,7 +149,7 @@ class Script:
 
     Args:
         allowed: the set of each position.
-        ends_by_itself: whether it has terminated after the last position, or waits for an end token.
+        ends_by_itself: whether it has terminated after the last position; else by an end token.
         complete_from: from this many tokens on the text is complete; None: only at the end.
     """
 

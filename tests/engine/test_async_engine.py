@@ -132,7 +132,7 @@ async def test_the_death_of_the_engine_reaches_everybody_who_waits(monkeypatch):
         *(collect(served, Request(str(i), prompt(5), greedy(50))) for i in range(3)),
         return_exceptions=True,
     )
-    assert [str(error) for error in results] == ["the engine has stopped: no more"] * 3
+    assert [str(error) for error in results] == ["the engine has stopped (MemoryError)"] * 3
     assert all(isinstance(error, EngineDeadError) for error in results)
     assert not served.is_alive
     with pytest.raises(EngineDeadError):

@@ -87,6 +87,13 @@ def test_a_model_that_computes_something_else_under_our_attention_is_refused():
     )
 
 
+def test_a_model_that_cannot_be_called_our_way_is_refused():
+    model = tiny_model()
+    forward = model.forward
+    model.forward = lambda input_ids, use_cache=False: forward(input_ids, use_cache=use_cache)
+    assert refusal(model).startswith("LlamaForCausalLM cannot be run on a flat batch: ")
+
+
 def test_weights_that_are_not_numbers_are_refused():
     model = tiny_model()
     with torch.no_grad():
