@@ -149,6 +149,50 @@ def _mark_useful(
 
 
 @kernel
+def _close(
+    chain: int,
+    pair_target: Ints,
+    pair_next: Ints,
+    now: int,
+    stamp: NDArray[np.int64],
+    stack: Ints,
+    closure: Ints,
+    useful: Bools,
+    accepting: Bools,
+    first: Ints,
+    epsilon_first: Ints,
+    epsilon_order: Ints,
+    epsilon_target: Ints,
+) -> int:
+    """Fill `closure` with what the targets of a list reach on no input; its size.
+
+    Only states that accept or have edges are kept. Reached states are stamped with `now`.
+    """
+    size = 0
+    while chain >= 0:
+        seed = pair_target[chain]
+        chain = pair_next[chain]
+        if stamp[seed] == now:
+            continue
+        stamp[seed] = now
+        stack[0] = seed
+        depth = 1
+        while depth > 0:
+            depth -= 1
+            state = stack[depth]
+            if accepting[state] or first[state + 1] > first[state]:
+                closure[size] = state
+                size += 1
+            for k in range(epsilon_first[state], epsilon_first[state + 1]):
+                other = epsilon_target[epsilon_order[k]]
+                if useful[other] and stamp[other] != now:
+                    stamp[other] = now
+                    stack[depth] = other
+                    depth += 1
+    return size
+
+
+@kernel
 def _is_set(set_items: Ints, set_start: Ints, number: int, closure: Ints, size: int) -> bool:
     """Whether set `number` is closure[:size]."""
     first = set_start[number]
@@ -220,8 +264,7 @@ def _determinise(
         else:
             used = 0
             for i in range(set_start[processed], set_start[processed + 1]):
-                state = set_items[i]
-                for k in range(first[state], first[state + 1]):
+                for k in range(first[set_items[i]], first[set_items[i] + 1]):
                     e = order[k]
                     if not useful[target[e]]:
                         continue
@@ -250,29 +293,10 @@ def _determinise(
                 found = set_of_single[pair_target[chain]]
             else:
                 now += 1
-                size = 0
-                depth = 0
-                a = chain
-                while a >= 0:
-                    state = pair_target[a]
-                    a = pair_next[a]
-                    if stamp[state] == now:
-                        continue
-                    stamp[state] = now
-                    stack[0] = state
-                    depth = 1
-                    while depth > 0:
-                        depth -= 1
-                        state = stack[depth]
-                        if accepting[state] or first[state + 1] > first[state]:
-                            closure[size] = state
-                            size += 1
-                        for k in range(epsilon_first[state], epsilon_first[state + 1]):
-                            other = epsilon_target[epsilon_order[k]]
-                            if useful[other] and stamp[other] != now:
-                                stamp[other] = now
-                                stack[depth] = other
-                                depth += 1
+                size = _close(
+                    chain, pair_target, pair_next, now, stamp, stack, closure,
+                    useful, accepting, first, epsilon_first, epsilon_order, epsilon_target,
+                )  # fmt: skip
                 if accepts_all >= 0 and stamp[accepts_all] == now:
                     size = 1
                     closure[0] = accepts_all
