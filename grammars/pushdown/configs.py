@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from grammars.pushdown.layouts import ArrayLayout, JsonContext, ObjectLayout
+    from grammars.pushdown.layouts import JsonContext, Layout
+    from grammars.schema.plans import ArrayPlace, ObjectPlace
     from grammars.schema.value import NodeId
     from grammars.spec import Part
 
@@ -35,25 +36,30 @@ class ValueThen:
 
 @dataclass(frozen=True, slots=True)
 class ObjectMember:
-    """Inside an object whose keys before `index` are done: the next member or the end.
+    """Inside an object that has got to `place`: the next member or the end.
 
     Args:
         is_first: nothing has been written yet, so no comma comes first.
     """
 
     context: JsonContext
-    layout: ObjectLayout
-    index: int
+    layout: Layout[ObjectPlace]
+    place: ObjectPlace
     is_first: bool
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayElement:
-    """Inside an array of `count` elements so far: the next element or the end."""
+    """Inside an array that has got to `place`: the next element or the end."""
 
     context: JsonContext
-    layout: ArrayLayout
-    count: int
+    layout: Layout[ArrayPlace]
+    place: ArrayPlace
+
+    @property
+    def is_first(self) -> bool:
+        """Whether nothing has been written yet, so no comma comes first."""
+        return self.place == self.layout.start
 
 
 @dataclass(frozen=True, slots=True)

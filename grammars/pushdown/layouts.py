@@ -1,75 +1,49 @@
-"""Layouts: object and array shapes made ready for generation: order of keys, where to close."""
+"""Layouts: the steps of object and array shapes that can really be taken."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic
+
+from grammars.schema.plans import PlaceT
 
 if TYPE_CHECKING:
     from grammars.schema.graph import ValueGraph
-    from grammars.schema.value import ArrayShape, NodeId, ObjectShape
+    from grammars.schema.plans import ArrayPlace, ObjectPlace, Plan, Step
+    from grammars.schema.value import ArrayShape, ObjectShape
     from grammars.spec import Whitespace
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectKey:
-    """A declared key that may be written.
+class Layout(Generic[PlaceT]):
+    """The steps of one shape; compared by identity, `JsonContext` makes one per shape.
 
     Args:
-        spelling: the key as a JSON string, quotes included.
-        node: its value.
-        is_required: whether it may not be left out.
+        plan: all steps.
+        graph: which nodes have values at all.
     """
 
-    spelling: bytes
-    node: NodeId
-    is_required: bool
+    def __init__(self, plan: Plan[PlaceT], graph: ValueGraph) -> None:
+        self._plan = plan
+        self._graph = graph
+        self._steps: dict[PlaceT, tuple[Step[PlaceT], ...]] = {}
+        self.start = plan.start
 
+    def steps(self, place: PlaceT) -> tuple[Step[PlaceT], ...]:
+        """What may be written at a place such that the shape can still be closed."""
+        known = self._steps.get(place)
+        if known is None:
+            known = tuple(
+                step
+                for step in self._plan.steps(place)
+                if self._graph.is_productive(step.node)
+                and self._graph.is_live(self._plan, step.place)
+            )
+            self._steps[place] = known
+        return known
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ObjectLayout:
-    """An object shape in generation order: declared keys, then required ones, then additional ones.
-
-    Compared by identity; `JsonContext` makes one per shape.
-
-    Args:
-        keys: the keys that may be written, in order.
-        reach: reach[i] is the index after the last key that may be written next when keys before i
-            are done: past optional keys, up to and with the first required one.
-        declared: all declared names; an additional key is none of them.
-        additional: the node of additional values; None where no additional key may be written.
-    """
-
-    keys: tuple[ObjectKey, ...]
-    reach: tuple[int, ...]
-    declared: frozenset[str]
-    additional: NodeId | None
-
-    def may_close(self, index: int) -> bool:
-        """Whether no required key is left from `index` on."""
-        return not any(key.is_required for key in self.keys[index : self.reach[index]])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ArrayLayout:
-    """An array shape; compared by identity."""
-
-    shape: ArrayShape
-
-    def may_close(self, count: int) -> bool:
-        """Whether `count` elements are enough."""
-        return count >= self.shape.min_items
-
-    def may_continue(self, count: int) -> bool:
-        """Whether another element may follow `count` of them."""
-        return self.shape.max_items is None or count < self.shape.max_items
-
-    def settled(self, count: int) -> int:
-        """The least count that behaves like `count`: once nothing is bounded, all are equal."""
-        if self.shape.max_items is not None:
-            return count
-        return min(count, max(self.shape.min_items, len(self.shape.prefix), 1))
+    def may_close(self, place: PlaceT) -> bool:
+        """Whether the closing bracket may be written at a place."""
+        return self._plan.may_close(place)
 
 
 class JsonContext:
@@ -83,37 +57,24 @@ class JsonContext:
     def __init__(self, graph: ValueGraph, whitespace: Whitespace) -> None:
         self.graph = graph
         self.gap = b" " if whitespace == "single" else b""
-        self._objects: dict[ObjectShape, ObjectLayout] = {}
-        self._arrays: dict[ArrayShape, ArrayLayout] = {}
+        self._objects: dict[ObjectShape, Layout[ObjectPlace]] = {}
+        self._arrays: dict[ArrayShape, Layout[ArrayPlace]] = {}
 
-    def object_layout(self, shape: ObjectShape) -> ObjectLayout:
+    def object_layout(self, shape: ObjectShape) -> Layout[ObjectPlace]:
         """The layout of an object shape."""
         known = self._objects.get(shape)
         if known is None:
-            known = self._lay_out(shape)
+            known = Layout(self.graph.object_plan(shape), self.graph)
             self._objects[shape] = known
         return known
 
-    def array_layout(self, shape: ArrayShape) -> ArrayLayout:
+    def array_layout(self, shape: ArrayShape) -> Layout[ArrayPlace]:
         """The layout of an array shape."""
-        return self._arrays.setdefault(shape, ArrayLayout(shape))
-
-    def _lay_out(self, shape: ObjectShape) -> ObjectLayout:
-        members = dict(shape.properties)
-        required = frozenset(shape.required)
-        order = dict.fromkeys([*members, *shape.required])
-        keys = tuple(
-            ObjectKey(spell(name), members.get(name, shape.additional), name in required)
-            for name in order
-            if self.graph.is_productive(members.get(name, shape.additional))
-        )
-        reach = [len(keys)] * (len(keys) + 1)
-        for index in range(len(keys) - 1, -1, -1):
-            reach[index] = index + 1 if keys[index].is_required else reach[index + 1]
-        productive = self.graph.is_productive(shape.additional)
-        return ObjectLayout(
-            keys, tuple(reach), frozenset(order), shape.additional if productive else None
-        )
+        known = self._arrays.get(shape)
+        if known is None:
+            known = Layout(self.graph.array_plan(shape), self.graph)
+            self._arrays[shape] = known
+        return known
 
 
 def spell(text: str) -> bytes:

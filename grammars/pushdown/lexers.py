@@ -12,13 +12,13 @@ from grammars.automata.speakable import without_bytes
 from grammars.byte_lru import ByteLru
 from grammars.pushdown.free_text import free_text_dfa
 from grammars.pushdown.terminals import Key, Match, Numbers, OtherKey, Strings, TextUntil, Word
+from grammars.schema.value import StringSet
 
 if TYPE_CHECKING:
     from grammars.automata.dfa import Dfa
     from grammars.automata.lexer import Lexer
     from grammars.pushdown.free_text import Watched
     from grammars.pushdown.terminals import Terminal
-    from grammars.schema.value import StringSet
 
 _CACHE_BYTES: Final = 64 * 1024 * 1024
 _cache: Final[ByteLru[tuple[tuple[Terminal, ...], int, frozenset[int]], Lexer]] = ByteLru(
@@ -70,9 +70,10 @@ class _Writer:
                     self._key(
                         self._builder.literal(self._member(follows, gap), spelling), gap, item
                     )
-                case OtherKey(declared, follows, gap):
+                case OtherKey(keys, follows, gap):
                     state = self._member(follows, gap)
-                    end = self._builder.embed(state, other_keys(declared), counted=False)
+                    dfa = spelled_strings(StringSet(keys), self._max_states)
+                    end = self._builder.embed(state, dfa, counted=False)
                     self._key(end, gap, item)
                 case Numbers(numbers):
                     self._builder.accept(self._embed(numbers, counted=False), item)
@@ -129,7 +130,7 @@ def spelled_strings(strings: StringSet, max_states: int) -> Dfa:
     All strings take every spelling of RFC 8259; a restricted set takes the canonical one: UTF-8,
     with escapes only where they must be.
     """
-    if strings.is_any:
+    if strings.is_any or strings.content is codepoint_dfa.any_string():
         return json_string.any_json_string()
     content = strings.content
     if content is None:
@@ -137,12 +138,3 @@ def spelled_strings(strings: StringSet, max_states: int) -> Dfa:
             strings.min_length, strings.max_length, max_states=max_states
         )
     return json_string.json_string(content)
-
-
-@lru_cache(maxsize=1024)
-def other_keys(declared: frozenset[str]) -> Dfa:
-    """Keys that are none of the declared; in canonical spelling if any are declared."""
-    if not declared:
-        return json_string.any_json_string()
-    names = codepoint_dfa.strings(sorted(declared))
-    return json_string.json_string(codepoint_dfa.any_string().difference(names))

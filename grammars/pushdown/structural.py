@@ -16,6 +16,7 @@ from grammars.pushdown.lexers import lexer_of
 from grammars.pushdown.parts import is_nullable
 from grammars.pushdown.transitions import Continue, Enter, Leave, Transitions
 from grammars.schema.graph import ValueGraph
+from grammars.schema.value import StringSet
 from grammars.spec import Either, Embed, JsonObject, JsonSchema, Repeat, Sequence
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from grammars.pushdown.tables import AutomatonTables
     from grammars.pushdown.terminals import Terminal
     from grammars.pushdown.transitions import Effect
-    from grammars.schema.value import StringSet
     from grammars.spec import Part
     from grammars.vocabulary import Vocabulary
 
@@ -111,8 +111,8 @@ class StructuralStates:
     def _expand_outer_frame(self) -> None:
         """Visit all states of the outermost frame, so that whatever is refused is refused now.
 
-        Every embedded schema and pattern is read on the way, and every place where two parts meet is
-        checked; the frames inside JSON documents stay unexpanded.
+        Every embedded schema and pattern is read on the way, and every place where two parts meet
+        is checked; the frames inside JSON documents stay unexpanded.
         """
         pending, seen = [self.root], {self.root}
         while pending:
@@ -217,10 +217,13 @@ class StructuralStates:
 
     def _counted(self, atoms: Items) -> StringSet | None:
         """The bounded string that the character counter serves: it must be the only string here."""
-        found = {self._transitions.strings_of(self._configs[atom.config]) for atom in atoms}
-        found.discard(None)
-        only = found.pop() if len(found) == 1 else None
-        return None if only is None or only.is_any or only.content is not None else only
+        found = {
+            strings
+            for atom in atoms
+            for strings in self._transitions.strings_of(self._configs[atom.config])
+        }
+        only = found.pop() if len(found) == 1 else StringSet()
+        return None if only.is_any or only.content is not None else only
 
     def _atoms(self, config: ConfigId) -> Iterator[ConfigId]:
         """What `config` begins with: configs that have terminals of their own (or `DONE`)."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from grammars.automata.codepoint_dfa import CodePointDfa
     from grammars.automata.dfa import Dfa
     from grammars.pushdown.free_text import Watched
     from grammars.schema.value import StringSet
@@ -58,9 +59,15 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class OtherKey:
-    """Any key but the declared ones, its colon, and what separates it from the member before."""
+    """An undeclared key, its colon, and what separates it from the member before.
 
-    declared: frozenset[str]
+    Args:
+        keys: the language of the key.
+        follows: as in `Key`.
+        gap: as in `Key`.
+    """
+
+    keys: CodePointDfa
     follows: bool
     gap: bytes
 

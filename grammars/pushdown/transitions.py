@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from grammars.pushdown.configs import ArrayElement, Done, ObjectMember, PartThen, ValueThen
+from grammars.pushdown.layouts import spell
 from grammars.pushdown.parts import part_terminals
 from grammars.pushdown.terminals import Key, Numbers, OtherKey, Strings, Word
 from grammars.schema.value import StringSet
@@ -80,27 +81,32 @@ class Transitions:
             case _:
                 assert_never(config)
 
-    def strings_of(self, config: Config) -> StringSet | None:
-        """The strings that may come next as a value."""
-        if isinstance(config, ArrayElement):
-            if config.count > 0 or not config.layout.may_continue(0):
-                return None
-            config = self._element_value(config)
+    def strings_of(self, config: Config) -> Iterator[StringSet]:
+        """The sets of strings that may come next as a value."""
+        for value in self._values(config):
+            strings = value.context.graph.value(value.node).strings
+            if strings is not None:
+                yield strings
+
+    def _values(self, config: Config) -> Iterator[ValueThen]:
+        """The values that a config begins with."""
         if isinstance(config, ValueThen):
-            return config.context.graph.value(config.node).strings
-        return None
+            yield config
+        elif isinstance(config, ArrayElement) and config.is_first:
+            yield from self._element_values(config)
 
     def _value(
         self, config: ValueThen, counted: StringSet | None
     ) -> Iterator[tuple[Terminal, Effect]]:
-        value = config.context.graph.value(config.node)
+        graph = config.context.graph
+        value = graph.value(config.node)
         then = Continue(config.then)
         words = [b"null"] if value.has_null else []
         words += [b"true" if flag else b"false" for flag in sorted(value.booleans, reverse=True)]
         for word in words:
             yield Word((word,)), then
         if value.numbers is not None:
-            yield Numbers(value.numbers), then
+            yield Numbers(graph.canonical_numbers(value.numbers)), then
         if value.strings is not None:
             is_counted = value.strings == counted
             yield Strings(StringSet() if is_counted else value.strings, is_counted), then
@@ -109,45 +115,41 @@ class Transitions:
     def _brackets(self, config: ValueThen, value: Value) -> Iterator[tuple[Terminal, Effect]]:
         context, intern = config.context, self._configs.intern
         if value.objects:
-            layouts = [context.object_layout(shape) for shape in value.objects]
-            members = (ObjectMember(context, layout, 0, is_first=True) for layout in layouts)
+            objects = [context.object_layout(shape) for shape in value.objects]
+            members = (ObjectMember(context, o, o.start, is_first=True) for o in objects)
             yield Word((b"{",)), Enter(tuple(map(intern, members)), config.then)
         if value.arrays:
-            elements = (
-                ArrayElement(context, context.array_layout(shape), 0) for shape in value.arrays
-            )
+            arrays = [context.array_layout(shape) for shape in value.arrays]
+            elements = (ArrayElement(context, a, a.start) for a in arrays)
             yield Word((b"[",)), Enter(tuple(map(intern, elements)), config.then)
 
     def _member(self, config: ObjectMember) -> Iterator[tuple[Terminal, Effect]]:
-        layout, index, context = config.layout, config.index, config.context
-        follows, gap = not config.is_first, context.gap
-        for number in range(index, layout.reach[index]):
-            key = layout.keys[number]
-            after = ObjectMember(context, layout, number + 1, is_first=False)
-            value = ValueThen(context, key.node, self._configs.intern(after))
-            yield Key(key.spelling, follows, gap), Continue(self._configs.intern(value))
-        if not layout.may_close(index):
-            return
-        if layout.additional is not None:
-            after = ObjectMember(context, layout, len(layout.keys), is_first=False)
-            value = ValueThen(context, layout.additional, self._configs.intern(after))
-            other = OtherKey(layout.declared, follows, gap)
-            yield other, Continue(self._configs.intern(value))
-        yield Word((b"}",)), Leave()
+        context, follows = config.context, not config.is_first
+        for step in config.layout.steps(config.place):
+            after = ObjectMember(context, config.layout, step.place, is_first=False)
+            value = ValueThen(context, step.node, self._configs.intern(after))
+            assert step.key is not None
+            key = (
+                Key(spell(step.key), follows, context.gap)
+                if isinstance(step.key, str)
+                else OtherKey(step.key, follows, context.gap)
+            )
+            yield key, Continue(self._configs.intern(value))
+        if config.layout.may_close(config.place):
+            yield Word((b"}",)), Leave()
 
     def _element(
         self, config: ArrayElement, counted: StringSet | None
     ) -> Iterator[tuple[Terminal, Effect]]:
-        if config.layout.may_continue(config.count):
-            value = self._element_value(config)
-            if config.count == 0:
+        for value in self._element_values(config):
+            if config.is_first:
                 yield from self._value(value, counted)
             else:
                 yield Word((b",",), config.context.gap), Continue(self._configs.intern(value))
-        if config.layout.may_close(config.count):
+        if config.layout.may_close(config.place):
             yield Word((b"]",)), Leave()
 
-    def _element_value(self, config: ArrayElement) -> ValueThen:
-        context, layout, count = config.context, config.layout, config.count
-        following = ArrayElement(context, layout, layout.settled(count + 1))
-        return ValueThen(context, layout.shape.element(count), self._configs.intern(following))
+    def _element_values(self, config: ArrayElement) -> Iterator[ValueThen]:
+        for step in config.layout.steps(config.place):
+            after = ArrayElement(config.context, config.layout, step.place)
+            yield ValueThen(config.context, step.node, self._configs.intern(after))

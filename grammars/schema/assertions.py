@@ -1,4 +1,4 @@
-"""The type-specific assertions of one schema object, as a value."""
+"""SchemaObject: the keywords of one schema object, read and checked where they enter."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from grammars.errors import GrammarError, InvalidGrammarError, LimitExceededErro
 from grammars.schema.document import escape
 from grammars.schema.formats import ENFORCED_FORMATS, STANDARD_FORMATS
 from grammars.schema.keywords import SUPPORT, Support
-from grammars.schema.value import ArrayShape, ObjectShape, StringSet, Value
+from grammars.schema.value import ArrayShape, Count, ObjectShape, StringSet, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from grammars.automata.codepoint_dfa import CodePointDfa
     from grammars.automata.dfa import Dfa
     from grammars.schema.combine import ValueAlgebra
     from grammars.schema.document import Json, Place
@@ -24,12 +25,12 @@ _TYPES = ("null", "boolean", "object", "array", "number", "string", "integer")
 
 
 class SchemaObject:
-    """Reads the keywords of one schema object, checking each where it enters.
+    """Reads the keywords of one schema object.
 
     Args:
         place: where the object stands; its schema is a dict.
         child: makes the node of the subschema at a pointer.
-        algebra: budgets and string operations.
+        algebra: operations on values.
     """
 
     def __init__(
@@ -39,7 +40,8 @@ class SchemaObject:
         self._schema = place.schema
         self._pointer = place.pointer
         self._child = child
-        self._algebra = algebra
+        self._scalars = algebra.scalars
+        self._shapes = algebra.shapes
 
     def check_keywords(self) -> None:
         """Refuse by name what is not enforced.
@@ -57,14 +59,20 @@ class SchemaObject:
     def assertions(self) -> Value:
         """The values that the type and the type-specific keywords allow."""
         types = self._types()
+        objects = self._object() if "object" in types else None
+        arrays = self._array() if "array" in types else None
         return Value(
             has_null="null" in types,
             booleans=frozenset((True, False)) if "boolean" in types else frozenset(),
             numbers=self._numbers(types),
             strings=self._strings() if "string" in types else None,
-            objects=(self._object(),) if "object" in types else (),
-            arrays=self._arrays() if "array" in types else (),
+            objects=() if objects is None else (objects,),
+            arrays=() if arrays is None else (arrays,),
         )
+
+    def member(self, keyword: str) -> NodeId:
+        """The node of the subschema under `keyword`; of everything where it is absent."""
+        return self._child(self._at(keyword), self._schema.get(keyword, True))
 
     def branches(self, keyword: str) -> list[NodeId] | None:
         """The nodes of the subschemas listed under `keyword`; None where it is absent."""
@@ -75,16 +83,30 @@ class SchemaObject:
             raise self._invalid(keyword, "must be a non-empty array of schemas")
         return [self._child(self._at(keyword, str(i)), item) for i, item in enumerate(given)]
 
+    def dependencies(self) -> Iterator[tuple[str, NodeId]]:
+        """Keys whose presence demands something of the object, each with the node of what."""
+        for keyword in ("dependentRequired", "dependentSchemas", "dependencies"):
+            given = self._schema.get(keyword, {})
+            if not isinstance(given, dict):
+                raise self._invalid(keyword, "must be an object")
+            for key, demand in given.items():
+                pointer = self._at(keyword, key)
+                if keyword == "dependentRequired" or isinstance(demand, list):
+                    demand = {"required": demand}
+                yield key, self._child(pointer, demand)
+
+    def keys_matching(self, pattern: str) -> CodePointDfa:
+        """The keys in which a pattern is found."""
+        try:
+            found = self._scalars.strings_matching(pattern)
+        except GrammarError as error:
+            raise self._located(error, "patternProperties") from error
+        return self._scalars.content(found) if found is not None else self._scalars.no_strings
+
     def _restricts_nothing(self, keyword: str, given: Json) -> bool:
-        match keyword:
-            case "then" | "else":
-                return "if" not in self._schema
-            case "minContains" | "maxContains":
-                return "contains" not in self._schema
-            case "uniqueItems":
-                return given is False
-            case _:
-                return False
+        return keyword == "uniqueItems" and (
+            given is False or self._schema.get("maxItems") in (0, 1)
+        )
 
     def _types(self) -> frozenset[str]:
         given = self._schema.get("type", list(_TYPES))
@@ -99,26 +121,30 @@ class SchemaObject:
         return frozenset(str(name) for name in names)
 
     def _numbers(self, types: frozenset[str]) -> Dfa | None:
-        if not types & {"number", "integer"}:
-            return None
         low, low_open = self._bound("minimum", "exclusiveMinimum", max)
         high, high_open = self._bound("maximum", "exclusiveMaximum", min)
-        numbers = json_number.number_dfa(
-            integer="number" not in types,
-            minimum=None if low_open else low,
-            maximum=None if high_open else high,
-            exclusive_minimum=low if low_open else None,
-            exclusive_maximum=high if high_open else None,
-            multiple_of=self._multiple_of(),
-            max_states=self._algebra.max_states,
-        )
-        return None if numbers.is_empty else numbers
-
-    def _multiple_of(self) -> Decimal | None:
-        factor = self._number("multipleOf")
-        if factor is not None and factor <= 0:
+        step = self._number("multipleOf")
+        if step is not None and step <= 0:
             raise self._invalid("multipleOf", "must be greater than 0")
-        return factor
+        if not types & {"number", "integer"}:
+            return None
+        is_integer = "number" not in types
+        if not is_integer and low is None and high is None and step is None:
+            return self._scalars.all_numbers
+        try:
+            numbers = json_number.number_dfa(
+                integer=is_integer,
+                minimum=None if low_open else low,
+                maximum=None if high_open else high,
+                exclusive_minimum=low if low_open else None,
+                exclusive_maximum=high if high_open else None,
+                multiple_of=step,
+                spelling="every",
+                max_states=self._scalars.max_states,
+            )
+        except LimitExceededError as error:
+            raise self._located(error, "multipleOf" if step is not None else "minimum") from error
+        return None if numbers.is_empty else numbers
 
     def _bound(
         self, inclusive: str, exclusive: str, tighter: Callable[[Decimal, Decimal], Decimal]
@@ -133,9 +159,9 @@ class SchemaObject:
         return (opened, True) if tighter(closed, opened) == opened else (closed, False)
 
     def _number(self, keyword: str) -> Decimal | None:
-        given = self._schema.get(keyword)
-        if given is None and keyword not in self._schema:
+        if keyword not in self._schema:
             return None
+        given = self._schema[keyword]
         if isinstance(given, bool) or not isinstance(given, (int, Decimal)):
             raise self._invalid(keyword, "must be a number")
         return Decimal(given)
@@ -156,7 +182,7 @@ class SchemaObject:
         for keyword, content in (("pattern", self._pattern), ("format", self._format)):
             if keyword in self._schema:
                 try:
-                    strings = self._algebra.intersect_strings(strings, content())
+                    strings = self._scalars.intersect_strings(strings, content())
                 except GrammarError as error:
                     raise self._located(error, keyword) from error
         return strings
@@ -165,7 +191,7 @@ class SchemaObject:
         pattern = self._schema["pattern"]
         if not isinstance(pattern, str):
             raise self._invalid("pattern", "must be a string")
-        return self._algebra.strings_matching(pattern)
+        return self._scalars.strings_matching(pattern)
 
     def _format(self) -> StringSet | None:
         name = self._schema["format"]
@@ -173,23 +199,36 @@ class SchemaObject:
             raise self._invalid("format", "must be a string")
         if name in STANDARD_FORMATS - ENFORCED_FORMATS:
             raise self._unsupported("format", f"format {name!r}")
-        return self._algebra.strings_of_format(name) if name in ENFORCED_FORMATS else StringSet()
+        return self._scalars.strings_of_format(name) if name in ENFORCED_FORMATS else StringSet()
 
-    def _object(self) -> ObjectShape:
-        declared = self._schema.get("properties", {})
-        if not isinstance(declared, dict):
-            raise self._invalid("properties", "must be an object")
+    def _object(self) -> ObjectShape | None:
         required = self._required()
-        members = {
-            name: self._child(self._at("properties", name), member)
-            for name, member in declared.items()
-        }
+        members = self._members("properties")
         members |= {
             name: self._child(self._at("properties", name), False)
-            for name in (*declared, *required)
-            if not self._algebra.can_spell(name)
+            for name in (*members, *required)
+            if not self._scalars.can_spell(name)
         }
-        return ObjectShape(tuple(members.items()), required, self._member("additionalProperties"))
+        low, high = self._count("minProperties") or 0, self._count("maxProperties")
+        if high is not None and low > high:
+            return None
+        shape = ObjectShape(
+            tuple(members.items()),
+            required,
+            self.member("additionalProperties"),
+            min_properties=low,
+            max_properties=high,
+        )
+        patterns = self._members("patternProperties")
+        return self._shapes.with_patterns(
+            shape, [(self.keys_matching(pattern), node) for pattern, node in patterns.items()]
+        )
+
+    def _members(self, keyword: str) -> dict[str, NodeId]:
+        given = self._schema.get(keyword, {})
+        if not isinstance(given, dict):
+            raise self._invalid(keyword, "must be an object")
+        return {name: self._child(self._at(keyword, name), node) for name, node in given.items()}
 
     def _required(self) -> tuple[str, ...]:
         given = self._schema.get("required", [])
@@ -199,22 +238,24 @@ class SchemaObject:
             raise self._invalid("required", "must be an array of strings")
         return tuple(dict.fromkeys(str(name) for name in given))
 
-    def _arrays(self) -> tuple[ArrayShape, ...]:
+    def _array(self) -> ArrayShape | None:
         low, high = self._count("minItems") or 0, self._count("maxItems")
         if high is not None and low > high:
-            return ()
+            return None
         items = self._schema.get("items")
         if "prefixItems" in self._schema:
-            prefix, rest = self.branches("prefixItems"), self._member("items")
+            prefix, rest = self.branches("prefixItems"), self.member("items")
         elif isinstance(items, list):  # draft-07: a tuple, followed by additionalItems
             prefix = self.branches("items") if items else []
-            rest = self._member("additionalItems")
+            rest = self.member("additionalItems")
         else:
-            prefix, rest = [], self._member("items")
-        return (ArrayShape(tuple(prefix or ()), rest, low, high),)
+            prefix, rest = [], self.member("items")
+        return ArrayShape(tuple(prefix or ()), rest, low, high, tuple(self._contains()))
 
-    def _member(self, keyword: str) -> NodeId:
-        return self._child(self._at(keyword), self._schema.get(keyword, True))
+    def _contains(self) -> Iterator[Count]:
+        if "contains" in self._schema:
+            low, high = self._count("minContains"), self._count("maxContains")
+            yield Count(0, self.member("contains"), 1 if low is None else low, high)
 
     def _at(self, *tokens: str) -> str:
         return "/".join([self._pointer, *(escape(token) for token in tokens)])

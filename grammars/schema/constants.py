@@ -5,7 +5,6 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from grammars.automata import json_number
 from grammars.schema.value import ArrayShape, ObjectShape, Value
 
 if TYPE_CHECKING:
@@ -45,13 +44,12 @@ class Constants:
                     pass
                 case _:
                     others.append(item)
-        scalars = Value(
-            strings=self._algebra.strings_among(strings) if strings else None,
-            numbers=json_number.numbers(numbers, max_states=self._algebra.max_states)
-            if numbers
-            else None,
+        scalars = self._algebra.scalars
+        found = Value(
+            strings=scalars.strings_among(strings) if strings else None,
+            numbers=scalars.numbers_among(numbers) if numbers else None,
         )
-        return self._algebra.union([scalars, *map(self.only, others)])
+        return self._algebra.union([found, *map(self.only, others)])
 
     def only(self, given: Json) -> Value:
         """Exactly one JSON value."""
@@ -66,7 +64,7 @@ class Constants:
                 nodes = tuple(map(self._node_of, given))
                 return Value(arrays=(ArrayShape(nodes, self._nothing, len(nodes), len(nodes)),))
             case dict():
-                if not all(map(self._algebra.can_spell, given)):
+                if not all(map(self._algebra.scalars.can_spell, given)):
                     return Value()
                 members = tuple((name, self._node_of(member)) for name, member in given.items())
                 return Value(objects=(ObjectShape(members, tuple(given), self._nothing),))

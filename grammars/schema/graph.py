@@ -1,8 +1,8 @@
-"""ValueGraph: the nodes of a schema and of conjunctions of schemas, evaluated to values.
+"""ValueGraph: the nodes of a schema and of their boolean combinations, evaluated to values.
 
-A node is a subschema, a constant, or a conjunction of such nodes. Conjunctions are interned by the
-set of their members, so recursive schemas intersected with each other stay finite. Evaluation is
-iterative: a chain of ten thousand `$ref`s costs no stack.
+A node is a subschema, a constant, a value, or a conjunction or negation of nodes. Conjunctions are
+interned by the set of their members, so recursive schemas intersected with each other stay finite.
+Evaluation is iterative: a chain of ten thousand `$ref`s costs no stack.
 """
 
 from __future__ import annotations
@@ -11,23 +11,24 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from grammars.errors import (
-    InvalidGrammarError,
-    LimitExceededError,
-    UnsatisfiableError,
-    UnsupportedError,
-)
-from grammars.schema.assertions import SchemaObject
+from grammars.errors import InvalidGrammarError, LimitExceededError, UnsatisfiableError
+from grammars.schema.applicators import Applicators, Parts
 from grammars.schema.combine import ValueAlgebra
 from grammars.schema.constants import Constants
 from grammars.schema.document import Place, SchemaDocument
+from grammars.schema.exclusive import ExclusiveUnion
+from grammars.schema.plans import ArrayPlan, ObjectPlan, live_places
 from grammars.schema.productive import live_value, productive_nodes, unsatisfiable_member
 from grammars.schema.value import Value
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
+    from grammars.automata.dfa import Dfa
     from grammars.limits import CompileLimits
     from grammars.schema.document import Json
-    from grammars.schema.value import NodeId
+    from grammars.schema.plans import PlaceT, Plan
+    from grammars.schema.value import ArrayShape, NodeId, ObjectShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +42,25 @@ class _ConstantNode:
 
 
 @dataclass(frozen=True, slots=True)
+class _ValueNode:
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
 class _Conjunction:
     members: tuple[NodeId, ...]  # in order of appearance, which is the order of keys
 
 
-_Node: TypeAlias = _SchemaNode | _ConstantNode | _Conjunction
-
-
 @dataclass(frozen=True, slots=True)
-class _Parts:
-    """What a node's value is made of: its own value, met with a union for each group of nodes."""
+class _Negation:
+    node: NodeId
 
-    own: Value
-    groups: tuple[tuple[NodeId, ...], ...]
+
+_Node: TypeAlias = _SchemaNode | _ConstantNode | _ValueNode | _Conjunction | _Negation
+
+
+class _ReenteredError(Exception):
+    """An evaluation inside another one came back to a node that is still open."""
 
 
 class ValueGraph:
@@ -74,32 +81,72 @@ class ValueGraph:
     ) -> None:
         self._document = SchemaDocument(text)
         self._limits = limits
-        self._algebra = ValueAlgebra(self._conjoin, limits, missing_bytes)
         self._nodes: list[_Node] = []
         self._ids: dict[object, NodeId] = {}
         self._values: dict[NodeId, Value] = {}
-        self._exclusive: list[tuple[Place, tuple[NodeId, ...]]] = []
+        self._open: set[NodeId] = set()
+        self._object_plans: dict[ObjectShape, ObjectPlan] = {}
+        self._array_plans: dict[ArrayShape, ArrayPlan] = {}
         self._live: dict[NodeId, Value] = {}
-        self._anything = self._child("/additionalProperties", True)
-        self._nothing = self._child("/additionalProperties", False)
-        self._constants = Constants(self._algebra, self._constant_node, self._nothing)
+        self._canonical: dict[Dfa, Dfa] = {}
+        self._live_places: dict[object, Container[object]] = {}
+        self.anything = self._schema_node(Place("(anything)", True))
+        self.nothing = self._schema_node(Place("(nothing)", False))
+        self._algebra = ValueAlgebra(
+            self.conjoin, self.negate, self.anything, self.nothing, limits, missing_bytes
+        )
+        self._constants = Constants(self._algebra, self._constant_node, self.nothing)
+        self._exclusive = ExclusiveUnion(self._algebra, self._try_evaluate)
         self.root: NodeId = self._schema_node(self._document.root)
-        self._productive = productive_nodes(self.root, self._evaluate)
-        self._check_exclusive()
+        self._productive = productive_nodes(self.root, self)
         if self.root not in self._productive:
             raise UnsatisfiableError(self._why_unsatisfiable())
 
     def value(self, node: NodeId) -> Value:
-        """The value of a reachable node, without members and shapes that nothing can satisfy."""
+        """The value of a reachable node, without shapes that nothing can satisfy."""
         known = self._live.get(node)
         if known is None:
-            known = live_value(self._values[node], self._productive)
+            known = live_value(self._values[node], self, self._productive)
             self._live[node] = known
+        return known
+
+    def canonical_numbers(self, numbers: Dfa) -> Dfa:
+        """How the numbers of a value are generated; the same object for the same numbers."""
+        known = self._canonical.get(numbers)
+        if known is None:
+            known = self._algebra.scalars.canonical_numbers(numbers)
+            self._canonical[numbers] = known
         return known
 
     def is_productive(self, node: NodeId) -> bool:
         """Whether some JSON value satisfies the node."""
         return node in self._productive
+
+    def object_plan(self, shape: ObjectShape) -> ObjectPlan:
+        """The steps of an object shape."""
+        known = self._object_plans.get(shape)
+        if known is None:
+            known = ObjectPlan(shape, self.conjoin, self._limits.max_states)
+            self._object_plans[shape] = known
+        return known
+
+    def array_plan(self, shape: ArrayShape) -> ArrayPlan:
+        """The steps of an array shape."""
+        known = self._array_plans.get(shape)
+        if known is None:
+            known = ArrayPlan(shape, self.conjoin, self.negate)
+            self._array_plans[shape] = known
+        return known
+
+    def is_live(self, plan: Plan[PlaceT], place: PlaceT) -> bool:
+        """Whether the shape can be closed from a place that its live steps lead to."""
+        if not plan.needs_search:
+            return True
+        known = self._live_places.get(plan)
+        if known is None:
+            known = live_places(plan, self._productive)
+            self._live_places[plan] = known
+        return place in known
 
     def describe(self, node: NodeId) -> str:
         """Where a node comes from, for error messages and drawings."""
@@ -108,31 +155,113 @@ class ValueGraph:
                 return place.pointer or "(root)"
             case _ConstantNode(value):
                 return json.dumps(value, default=str)
+            case _ValueNode():
+                return "(value)"
             case _Conjunction(members):
                 return " and ".join(self.describe(member) for member in members)
+            case _Negation(negated):
+                return f"not ({self.describe(negated)})"
 
-    def _child(self, pointer: str, schema: Json) -> NodeId:
+    def child(self, pointer: str, schema: Json) -> NodeId:
+        """The node of the subschema at `pointer`."""
         if schema is True or schema == {}:
-            pointer, schema = "(anything)", True
-        elif schema is False:
-            pointer = "(nothing)"
+            return self.anything
+        if schema is False:
+            return self.nothing
         return self._schema_node(self._document.place(pointer, schema))
+
+    def value_node(self, value: Value) -> NodeId:
+        """The node of a value."""
+        return self._intern(value, _ValueNode(value))
+
+    def conjoin(self, a: NodeId, b: NodeId) -> NodeId:
+        """The node of what is in both."""
+        if a == b or b == self.anything:
+            return a
+        if a == self.anything:
+            return b
+        if self.nothing in (a, b):
+            return self.nothing
+        members = tuple(dict.fromkeys([*self._members(a), *self._members(b)]))
+        return self._intern(frozenset(members), _Conjunction(members))
+
+    def negate(self, node: NodeId) -> NodeId:
+        """The node of what is not in another."""
+        if node in (self.anything, self.nothing):
+            return self.nothing if node == self.anything else self.anything
+        entry = self._nodes[node]
+        return (
+            entry.node
+            if isinstance(entry, _Negation)
+            else self._intern(("not", node), _Negation(node))
+        )
+
+    def evaluate(self, node: NodeId) -> Value:
+        """The value of a node, its dependencies first; an explicit stack instead of recursion."""
+        mine: set[NodeId] = set()
+        try:
+            self._evaluate(node, mine)
+        finally:
+            self._open -= mine
+        return self._values[node]
+
+    def _evaluate(self, root: NodeId, mine: set[NodeId]) -> None:
+        pending: list[tuple[NodeId, Parts | None]] = [(root, None)]
+        while pending:
+            node, parts = pending.pop()
+            if parts is not None:
+                self._values[node] = parts.combine([self._values[n] for n in parts.needs])
+                self._open.discard(node)
+            elif node in mine and node in self._open:
+                raise InvalidGrammarError(
+                    "the schema refers to itself without an object or array in between",
+                    pointer=self.describe(node).removeprefix("(root)"),
+                )
+            elif node in self._open:
+                raise _ReenteredError
+            elif node not in self._values:
+                self._open.add(node)
+                mine.add(node)
+                parts = self._parts(node)
+                pending.append((node, parts))
+                pending.extend((needed, None) for needed in reversed(parts.needs))
+
+    def _try_evaluate(self, node: NodeId) -> Value | None:
+        """The value of a node, None where it depends on one that is being evaluated."""
+        try:
+            return self.evaluate(node)
+        except _ReenteredError:
+            return None
+
+    def _parts(self, node: NodeId) -> Parts:
+        match self._nodes[node]:
+            case _Conjunction(members):
+                return Parts(members, self._conjunction)
+            case _Negation(negated):
+                return Parts((negated,), lambda values: self._algebra.complement(values[0]))
+            case _ConstantNode(value):
+                return Parts((), lambda _: self._constants.only(value))
+            case _ValueNode(own):
+                return Parts((), lambda _: own)
+            case _SchemaNode(Place(_, bool(everything))):
+                own = self._algebra.everything if everything else Value()
+                return Parts((), lambda _: own)
+            case _SchemaNode(place):
+                return Applicators(
+                    place, self._document, self, self._algebra, self._constants, self._exclusive
+                ).parts()
+
+    def _conjunction(self, values: list[Value]) -> Value:
+        total = values[0]
+        for value in values[1:]:
+            total = self._algebra.intersect(total, value)
+        return total
 
     def _schema_node(self, place: Place) -> NodeId:
         return self._intern(place.pointer, _SchemaNode(place))
 
     def _constant_node(self, value: Json) -> NodeId:
         return self._intern((json.dumps(value, default=str),), _ConstantNode(value))
-
-    def _conjoin(self, a: NodeId, b: NodeId) -> NodeId:
-        if a == b or b == self._anything:
-            return a
-        if a == self._anything:
-            return b
-        if self._nothing in (a, b):
-            return self._nothing
-        members = tuple(dict.fromkeys([*self._members(a), *self._members(b)]))
-        return self._intern(frozenset(members), _Conjunction(members))
 
     def _members(self, node: NodeId) -> tuple[NodeId, ...]:
         entry = self._nodes[node]
@@ -150,103 +279,13 @@ class ValueGraph:
             self._ids[key] = known
         return known
 
-    def _evaluate(self, root: NodeId) -> Value:
-        """The value of a node, its dependencies first; an explicit stack instead of recursion."""
-        pending: list[tuple[NodeId, _Parts | None]] = [(root, None)]
-        open_nodes: set[NodeId] = set()
-        while pending:
-            node, parts = pending.pop()
-            if parts is not None:
-                self._values[node] = self._combine(parts)
-                open_nodes.discard(node)
-                continue
-            if node in self._values:
-                continue
-            if node in open_nodes:
-                raise InvalidGrammarError(
-                    "the schema refers to itself without an object or array in between",
-                    pointer=self.describe(node).removeprefix("(root)"),
-                )
-            open_nodes.add(node)
-            parts = self._parts(node)
-            pending.append((node, parts))
-            pending.extend(
-                (member, None) for group in reversed(parts.groups) for member in reversed(group)
-            )
-        return self._values[root]
-
-    def _combine(self, parts: _Parts) -> Value:
-        value = parts.own
-        for group in parts.groups:
-            union = self._algebra.union(self._values[member] for member in group)
-            value = self._algebra.intersect(value, union)
-        return value
-
-    def _parts(self, node: NodeId) -> _Parts:
-        match self._nodes[node]:
-            case _Conjunction(members):
-                return _Parts(self._algebra.anything(self._anything), tuple((m,) for m in members))
-            case _ConstantNode(value):
-                return _Parts(self._constants.only(value), ())
-            case _SchemaNode(Place(_, bool(everything))):
-                return _Parts(self._algebra.anything(self._anything) if everything else Value(), ())
-            case _SchemaNode(place):
-                return self._schema_parts(place)
-
-    def _schema_parts(self, place: Place) -> _Parts:
-        assert isinstance(place.schema, dict)
-        schema = SchemaObject(place, self._child, self._algebra)
-        schema.check_keywords()
-        own = schema.assertions()
-        if "const" in place.schema:
-            only = self._constants.only(place.schema["const"])
-            own = self._algebra.intersect(own, only)
-        if "enum" in place.schema:
-            own = self._algebra.intersect(own, self._enumeration(place))
-        groups: list[tuple[NodeId, ...]] = []
-        if "$ref" in place.schema:
-            target = self._document.resolve(place.schema["$ref"], place.pointer)
-            groups.append((self._schema_node(target),))
-        groups.extend((member,) for member in schema.branches("allOf") or ())
-        for keyword in ("anyOf", "oneOf"):
-            branches = schema.branches(keyword)
-            if branches is not None:
-                groups.append(tuple(branches))
-                if keyword == "oneOf":
-                    self._exclusive.append((place, tuple(branches)))
-        return _Parts(own, tuple(groups))
-
-    def _enumeration(self, place: Place) -> Value:
-        assert isinstance(place.schema, dict)
-        given = place.schema["enum"]
-        if not isinstance(given, list) or not given:
-            raise InvalidGrammarError(
-                "'enum' must be a non-empty array", pointer=place.pointer, keyword="enum"
-            )
-        return self._constants.any_of(given)
-
-    def _check_exclusive(self) -> None:
-        """Prove that no value satisfies two branches of a oneOf; then it is their union."""
-        while self._exclusive:
-            place, branches = self._exclusive.pop()
-            for i, first in enumerate(branches):
-                for j in range(i + 1, len(branches)):
-                    both = self._conjoin(first, branches[j])
-                    if both in productive_nodes(both, self._evaluate):
-                        raise UnsupportedError(
-                            f"'oneOf' branches {i} and {j} overlap, and their exclusive union is "
-                            "not supported; make them exclude each other or use anyOf",
-                            pointer=place.pointer,
-                            keyword="oneOf",
-                        )
-
     def _why_unsatisfiable(self) -> str:
         node, path = self.root, "the root"
         blocker: tuple[str, NodeId] | None = None
         seen: set[NodeId] = set()
         while node not in seen:
             seen.add(node)
-            blocker = unsatisfiable_member(self._values[node], self._productive)
+            blocker = unsatisfiable_member(self._values[node], self, self._productive)
             if blocker is None:
                 break
             step, node = blocker

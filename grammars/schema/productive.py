@@ -1,115 +1,136 @@
-"""Which nodes some JSON value satisfies, and values without the parts that nothing satisfies."""
+"""Which nodes some JSON value satisfies, and why a node has none."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
+
+from grammars.schema.plans import live_places
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator
+    from collections.abc import Container, Iterator
 
+    from grammars.schema.plans import ArrayPlan, ObjectPlan
     from grammars.schema.value import ArrayShape, NodeId, ObjectShape, Value
 
 
-def productive_nodes(root: NodeId, evaluate: Callable[[NodeId], Value]) -> frozenset[NodeId]:
+class Evaluation(Protocol):
+    """The graph, as the emptiness check sees it."""
+
+    def evaluate(self, node: NodeId) -> Value:
+        """The value of a node."""
+        ...
+
+    def object_plan(self, shape: ObjectShape) -> ObjectPlan:
+        """The steps of an object shape."""
+        ...
+
+    def array_plan(self, shape: ArrayShape) -> ArrayPlan:
+        """The steps of an array shape."""
+        ...
+
+
+def productive_nodes(root: NodeId, graph: Evaluation) -> frozenset[NodeId]:
     """The nodes reachable from `root` that some value satisfies: a least fixpoint.
 
-    A value is satisfiable by a scalar, or by a shape whose required members all are. Every
-    reachable node is evaluated, so whatever is wrong anywhere in the schema is found here.
+    A value is satisfiable by a scalar, or by a shape that can be closed with satisfiable members.
+    Every reachable node is evaluated, so whatever is wrong anywhere in the schema is found here.
     """
     values: dict[NodeId, Value] = {}
     pending = [root]
     while pending:
         node = pending.pop()
         if node not in values:
-            values[node] = evaluate(node)
-            pending.extend(_members(values[node]))
+            values[node] = graph.evaluate(node)
+            for plan in _plans(values[node], graph):
+                pending.extend(plan.nodes())
     productive: set[NodeId] = set()
-    waiting_for: dict[NodeId, list[NodeId]] = {}  # member -> nodes to look at again
+    waiting_for: dict[NodeId, set[NodeId]] = {}  # member -> nodes to look at again
     queue = list(values)
     while queue:
         node = queue.pop()
         if node in productive:
             continue
-        missing = _missing(values[node], productive)
+        missing = _missing(values[node], graph, productive)
         if missing is None:
             productive.add(node)
             queue.extend(waiting_for.pop(node, ()))
         else:
             for member in missing:
-                waiting_for.setdefault(member, []).append(node)
+                waiting_for.setdefault(member, set()).add(node)
     return frozenset(productive)
 
 
-def live_value(value: Value, productive: Container[NodeId]) -> Value:
-    """The same set of JSON values, without shapes and members that cannot be satisfied.
-
-    A declared optional key whose value cannot exist stays declared, so that it does not come back
-    as an additional key; the lowering never offers it.
-    """
+def live_value(value: Value, graph: Evaluation, productive: Container[NodeId]) -> Value:
+    """The same set of JSON values, without the shapes that cannot be satisfied."""
     return replace(
         value,
-        objects=tuple(s for s in value.objects if not any(_unmet_object(s, productive))),
-        arrays=tuple(
-            _live_array(s, productive) for s in value.arrays if not any(_unmet_array(s, productive))
-        ),
+        objects=tuple(s for s in value.objects if not _missing_object(s, graph, productive)),
+        arrays=tuple(s for s in value.arrays if not _missing_array(s, graph, productive)),
     )
 
 
-def unsatisfiable_member(value: Value, productive: Container[NodeId]) -> tuple[str, NodeId] | None:
+def unsatisfiable_member(
+    value: Value, graph: Evaluation, productive: Container[NodeId]
+) -> tuple[str, NodeId] | None:
     """A required member that nothing satisfies, in words, and its node; None if there is none."""
     for shape in value.objects:
         for key in shape.required:
             if shape.member(key) not in productive:
                 return f"the key {key!r}", shape.member(key)
     for array in value.arrays:
-        for node in _unmet_array(array, productive):
+        for node in _missing_array(array, graph, productive):
             return "an array element", node
     return None
 
 
-def _members(value: Value) -> Iterator[NodeId]:
-    for shape in value.objects:
-        yield shape.additional
-        yield from (node for _, node in shape.properties)
-    for array in value.arrays:
-        yield array.rest
-        yield from array.prefix
+def _plans(value: Value, graph: Evaluation) -> Iterator[ObjectPlan | ArrayPlan]:
+    yield from map(graph.object_plan, value.objects)
+    yield from map(graph.array_plan, value.arrays)
 
 
-def _missing(value: Value, productive: Container[NodeId]) -> list[NodeId] | None:
-    """None where the value is satisfiable; else one unmet member per shape (to wait for)."""
+def _missing(value: Value, graph: Evaluation, productive: Container[NodeId]) -> list[NodeId] | None:
+    """None where the value is satisfiable; else members to wait for."""
     if value.has_scalar:
         return None
     missing: list[NodeId] = []
-    for unmet in (
-        *(_unmet_object(shape, productive) for shape in value.objects),
-        *(_unmet_array(shape, productive) for shape in value.arrays),
-    ):
-        first = next(unmet, None)
-        if first is None:
+    for shape in value.objects:
+        unmet = _missing_object(shape, graph, productive)
+        if not unmet:
             return None
-        missing.append(first)
+        missing += unmet
+    for array in value.arrays:
+        unmet = _missing_array(array, graph, productive)
+        if not unmet:
+            return None
+        missing += unmet
     return missing
 
 
-def _unmet_object(shape: ObjectShape, productive: Container[NodeId]) -> Iterator[NodeId]:
+def _missing_object(
+    shape: ObjectShape, graph: Evaluation, productive: Container[NodeId]
+) -> list[NodeId]:
+    """Empty where the shape can be closed; else nodes one of which has to become productive."""
     members = dict(shape.properties)
-    nodes = (members.get(key, shape.additional) for key in shape.required)
-    return (node for node in nodes if node not in productive)
+    for key in shape.required:
+        node = members[key] if key in members else shape.member(key)
+        if node not in productive:
+            return [node]
+    plan = graph.object_plan(shape)
+    if not plan.needs_search or plan.start in live_places(plan, productive):
+        return []
+    return [node for node in plan.nodes() if node not in productive] or [*plan.nodes()]
 
 
-def _unmet_array(shape: ArrayShape, productive: Container[NodeId]) -> Iterator[NodeId]:
+def _missing_array(
+    shape: ArrayShape, graph: Evaluation, productive: Container[NodeId]
+) -> list[NodeId]:
+    plan = graph.array_plan(shape)
+    if plan.needs_search:
+        if plan.start in live_places(plan, productive):
+            return []
+        return [node for node in plan.nodes() if node not in productive] or [*plan.nodes()]
     needed = list(shape.prefix[: shape.min_items])
     if shape.min_items > len(shape.prefix):
         needed.append(shape.rest)
-    return (node for node in needed if node not in productive)
-
-
-def _live_array(shape: ArrayShape, productive: Container[NodeId]) -> ArrayShape:
-    bound = next((i for i, n in enumerate(shape.prefix) if n not in productive), None)
-    if bound is None and shape.rest not in productive:
-        bound = len(shape.prefix)
-    if bound is None or (shape.max_items is not None and shape.max_items <= bound):
-        return shape
-    return replace(shape, max_items=bound)
+    return [node for node in needed if node not in productive][:1]

@@ -1,7 +1,7 @@
 """Value: a set of JSON values, type by type; the algebra that schemas are evaluated to.
 
-Strings are DFAs over their decoded code points and numbers DFAs over their spelling, so that
-conjunctions of scalar keywords are intersections of automata. Objects and arrays are unions of
+Strings are DFAs over their decoded code points and numbers DFAs over their plain spellings, so that
+boolean combinations of scalar keywords are operations on automata. Objects and arrays are unions of
 shapes whose members are node ids of a `ValueGraph`: they are evaluated only when somebody looks.
 """
 
@@ -20,12 +20,12 @@ NodeId: TypeAlias = int
 
 @dataclass(frozen=True, slots=True)
 class StringSet:
-    """Strings by content and length.
+    """Strings by content, or any strings by length.
 
     Args:
         content: an automaton over the decoded code points; None is any string.
-        min_length: code points at least.
-        max_length: code points at most; None is no bound.
+        min_length: code points at least; 0 where there is a content.
+        max_length: code points at most; None is no bound, and where there is a content.
     """
 
     content: CodePointDfa | None = None
@@ -39,22 +39,66 @@ class StringSet:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyClass:
+    """Keys of a language, and a node of values.
+
+    Args:
+        keys: the names.
+        node: the values.
+    """
+
+    keys: CodePointDfa
+    node: NodeId
+
+
+@dataclass(frozen=True, slots=True)
 class ObjectShape:
     """Objects, key by key.
 
     Args:
         properties: declared keys and the nodes of their values, in generation order.
         required: keys that must be present, in generation order; need not be declared.
-        additional: the node of the values of all other keys.
+        additional: the node of the values of keys that are neither declared nor in a class.
+        classes: disjoint classes of undeclared keys with nodes of their own.
+        witnesses: for each of these, some key of the class must have a value of the node.
+        min_properties: keys at least.
+        max_properties: keys at most; None is no bound.
     """
 
     properties: tuple[tuple[str, NodeId], ...]
     required: tuple[str, ...]
     additional: NodeId
+    classes: tuple[KeyClass, ...] = ()
+    witnesses: tuple[KeyClass, ...] = ()
+    min_properties: int = 0
+    max_properties: int | None = None
 
     def member(self, key: str) -> NodeId:
         """The node of the value under `key`."""
-        return next((node for name, node in self.properties if name == key), self.additional)
+        for name, node in self.properties:
+            if name == key:
+                return node
+        for group in self.classes:
+            if group.keys.accepts(key):
+                return group.node
+        return self.additional
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many elements from an index on are of a node.
+
+    Args:
+        first: index of the first element that counts.
+        node: the values that count.
+        minimum: of them at least.
+        maximum: and at most; None is no bound.
+    """
+
+    first: int
+    node: NodeId
+    minimum: int
+    maximum: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +110,14 @@ class ArrayShape:
         rest: node of all elements after the prefix.
         min_items: elements at least.
         max_items: elements at most; None is no bound.
+        counts: bounds on how many elements are of a kind.
     """
 
     prefix: tuple[NodeId, ...]
     rest: NodeId
     min_items: int = 0
     max_items: int | None = None
+    counts: tuple[Count, ...] = ()
 
     def element(self, index: int) -> NodeId:
         """The node of the element at `index`."""
@@ -85,7 +131,8 @@ class Value:
     Args:
         has_null: whether null is in it.
         booleans: which of the two are in it.
-        numbers: an automaton over the spelling of numbers; None is no number.
+        numbers: an automaton over all plain spellings of its numbers (`json_number`, "every");
+            None is no number.
         strings: None is no string.
         objects: a union of shapes.
         arrays: a union of shapes.
@@ -104,3 +151,8 @@ class Value:
         return bool(
             self.has_null or self.booleans or self.numbers is not None or self.strings is not None
         )
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is in it, whatever its members turn out to be."""
+        return not (self.has_scalar or self.objects or self.arrays)

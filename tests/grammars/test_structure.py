@@ -156,6 +156,6 @@ def test_parts_that_cannot_be_told_apart_are_refused(part):
 
 
 def test_every_embedded_spec_is_checked_before_the_first_token():
-    deep = Sequence((Literal("a"), tool("f", Embed(JsonSchema('{"not": {}}')))))
-    with pytest.raises(UnsupportedError, match="keyword 'not' is not supported"):
+    deep = Sequence((Literal("a"), tool("f", Embed(JsonSchema('{"type": "objekt"}')))))
+    with pytest.raises(InvalidGrammarError, match="'objekt' is not a type"):
         TextJudge(FreeText(tags=(Tagged("<call>", deep),)))

@@ -1,0 +1,200 @@
+"""Applicators: what a schema object is made of, and how its parts combine to its value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from grammars.errors import InvalidGrammarError
+from grammars.schema.assertions import SchemaObject
+from grammars.schema.unevaluated import covered_items, covered_properties
+from grammars.schema.value import ArrayShape, ObjectShape, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from grammars.schema.combine import ValueAlgebra
+    from grammars.schema.constants import Constants
+    from grammars.schema.document import Json, Place, SchemaDocument
+    from grammars.schema.exclusive import ExclusiveUnion
+    from grammars.schema.value import NodeId
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a node's value is made of.
+
+    Args:
+        needs: nodes whose values it takes.
+        combine: makes the value from theirs, in that order.
+    """
+
+    needs: tuple[NodeId, ...]
+    combine: Callable[[list[Value]], Value]
+
+
+class Nodes(Protocol):
+    """The graph, as a schema object sees it."""
+
+    anything: NodeId
+
+    def child(self, pointer: str, schema: Json) -> NodeId:
+        """The node of the subschema at `pointer`."""
+        ...
+
+    def value_node(self, value: Value) -> NodeId:
+        """The node of a value."""
+        ...
+
+    def conjoin(self, a: NodeId, b: NodeId) -> NodeId:
+        """The node of what is in both."""
+        ...
+
+    def negate(self, node: NodeId) -> NodeId:
+        """The node of what is not in another."""
+        ...
+
+
+_Combine: TypeAlias = "Callable[[list[Value]], Value]"
+
+
+class Applicators:
+    """Takes one schema object apart: its own assertions, and groups of nodes that all must hold.
+
+    Args:
+        place: where the object stands; its schema is a dict.
+        document: resolves references.
+        nodes: the graph.
+        algebra: operations on values.
+        constants: values of `const` and `enum`.
+        exclusive: unions for `oneOf`.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        document: SchemaDocument,
+        nodes: Nodes,
+        algebra: ValueAlgebra,
+        constants: Constants,
+        exclusive: ExclusiveUnion,
+    ) -> None:
+        assert isinstance(place.schema, dict)
+        self._place = place
+        self._schema = place.schema
+        self._document = document
+        self._nodes = nodes
+        self._algebra = algebra
+        self._constants = constants
+        self._exclusive = exclusive
+        self._object = SchemaObject(place, nodes.child, algebra)
+
+    def parts(self) -> Parts:
+        """The value of the object as a function of the nodes that it needs.
+
+        Raises:
+            GrammarError: a keyword is malformed or not enforced.
+        """
+        self._object.check_keywords()
+        own = self._object.assertions()
+        if "const" in self._schema:
+            own = self._algebra.intersect(own, self._constants.only(self._schema["const"]))
+        if "enum" in self._schema:
+            own = self._algebra.intersect(own, self._enumeration())
+        groups = list(self._groups())
+        needs = tuple(node for members, _ in groups for node in members)
+
+        def combine(values: list[Value]) -> Value:
+            value, taken = own, 0
+            for members, unite in groups:
+                group = unite(values[taken : taken + len(members)])
+                value = self._algebra.intersect(value, group)
+                taken += len(members)
+            return value
+
+        return Parts(needs, combine)
+
+    def _groups(self) -> Iterator[tuple[tuple[NodeId, ...], _Combine]]:
+        union = self._algebra.union
+        if "$ref" in self._schema:
+            target = self._document.resolve(self._schema["$ref"], self._place.pointer)
+            yield (self._nodes.child(target.pointer, target.schema),), union
+        for member in self._object.branches("allOf") or ():
+            yield (member,), union
+        any_of = self._object.branches("anyOf")
+        if any_of is not None:
+            yield tuple(any_of), union
+        one_of = self._object.branches("oneOf")
+        if one_of is not None:
+            yield tuple(one_of), self._exclusive.of
+        if "not" in self._schema:
+            yield (self._nodes.negate(self._object.member("not")),), union
+        if "if" in self._schema and ("then" in self._schema or "else" in self._schema):
+            yield self._conditional(), union
+        for trigger, then in self._object.dependencies():
+            yield (self._without_key(trigger), then), union
+        if "propertyNames" in self._schema:
+            yield (self._object.member("propertyNames"),), self._property_names
+        if "unevaluatedProperties" in self._schema:
+            yield (self._unevaluated_properties(),), union
+        if "unevaluatedItems" in self._schema:
+            yield (self._unevaluated_items(),), union
+
+    def _conditional(self) -> tuple[NodeId, NodeId]:
+        condition = self._object.member("if")
+        return (
+            self._nodes.conjoin(condition, self._object.member("then")),
+            self._nodes.conjoin(self._nodes.negate(condition), self._object.member("else")),
+        )
+
+    def _without_key(self, key: str) -> NodeId:
+        """Everything but objects with the key."""
+        shape = replace(
+            self._algebra.shapes.any_object,
+            properties=((key, self._nodes.negate(self._nodes.anything)),),
+        )
+        return self._nodes.value_node(replace(self._algebra.everything, objects=(shape,)))
+
+    def _property_names(self, values: list[Value]) -> Value:
+        """Objects all of whose keys are among the strings of a value."""
+        others = self._algebra.scalars.complement_strings(values[0].strings)
+        if others is None:
+            return self._algebra.everything
+        keys = self._algebra.scalars.content(others)
+        nothing = self._nodes.negate(self._nodes.anything)
+        shape = self._algebra.shapes.with_patterns(
+            self._algebra.shapes.any_object, [(keys, nothing)]
+        )
+        return replace(self._algebra.everything, objects=(shape,))
+
+    def _unevaluated_properties(self) -> NodeId:
+        covered = covered_properties(self._place, self._document)
+        if covered is None:
+            return self._nodes.anything
+        names, patterns = covered
+        shape = ObjectShape(
+            tuple((name, self._nodes.anything) for name in names),
+            (),
+            self._object.member("unevaluatedProperties"),
+        )
+        shape = self._algebra.shapes.with_patterns(
+            shape, [(self._object.keys_matching(p), self._nodes.anything) for p in patterns]
+        )
+        return self._nodes.value_node(replace(self._algebra.everything, objects=(shape,)))
+
+    def _unevaluated_items(self) -> NodeId:
+        length = covered_items(self._place, self._document)
+        if length is None:
+            return self._nodes.anything
+        shape = ArrayShape(
+            (self._nodes.anything,) * length, self._object.member("unevaluatedItems")
+        )
+        return self._nodes.value_node(replace(self._algebra.everything, arrays=(shape,)))
+
+    def _enumeration(self) -> Value:
+        given = self._schema["enum"]
+        if not isinstance(given, list) or not given:
+            raise InvalidGrammarError(
+                "'enum' must be a non-empty array", pointer=self._place.pointer, keyword="enum"
+            )
+        return self._constants.any_of(given)

@@ -1,0 +1,190 @@
+"""ScalarAlgebra: `and`, `or` and `not` of sets of numbers and of strings."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from grammars.automata import codepoint_dfa, json_number, operations, pattern_dfa
+from grammars.automata.speakable import speakable_texts
+from grammars.automata.utf8_text import utf8_dfa
+from grammars.byte_lru import ByteLru
+from grammars.schema.formats import format_dfa
+from grammars.schema.value import StringSet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from decimal import Decimal
+
+    from grammars.automata.codepoint_dfa import CodePointDfa
+    from grammars.automata.dfa import Dfa
+
+_ENTRY_BYTES: Final = 1024
+_automata: Final[ByteLru[object, CodePointDfa]] = ByteLru(64 * 1024 * 1024)
+
+
+class ScalarAlgebra:
+    """Operations on scalar sets; an empty set is None.
+
+    Args:
+        max_states: budget of each automaton.
+        missing_bytes: bytes that the vocabulary cannot spell; strings that need one are in no set.
+    """
+
+    def __init__(self, max_states: int, missing_bytes: frozenset[int] = frozenset()) -> None:
+        self.max_states = max_states
+        self._missing_bytes = missing_bytes
+        self.no_strings = codepoint_dfa.strings(())
+        self.all_numbers: Dfa = json_number.number_dfa(spelling="every", max_states=max_states)
+
+    def intersect_numbers(self, a: Dfa | None, b: Dfa | None) -> Dfa | None:
+        """The numbers in both sets."""
+        if a is None or b is None or a is b or b is self.all_numbers:
+            return None if b is None else a
+        if a is self.all_numbers:
+            return b
+        both = operations.intersect(a, b, max_states=self.max_states)
+        return None if both.is_empty else both
+
+    def unite_numbers(self, a: Dfa | None, b: Dfa | None) -> Dfa | None:
+        """The numbers in either set."""
+        if a is None or b is None or a is b:
+            return a if b is None else b
+        if self.all_numbers in (a, b):
+            return self.all_numbers
+        return operations.union(a, b, max_states=self.max_states)
+
+    def numbers_among(self, values: Iterable[Decimal]) -> Dfa:
+        """Exactly these numbers, by value."""
+        return json_number.numbers(values, spelling="every", max_states=self.max_states)
+
+    def canonical_numbers(self, numbers: Dfa) -> Dfa:
+        """How numbers of a set are generated.
+
+        All numbers take every form of RFC 8259. Sets of integers are written as digits alone,
+        others as plain decimals without needless zeros but for one after the point (`5.0`).
+        """
+        if numbers is self.all_numbers:
+            return json_number.number_dfa()
+        integers = json_number.number_dfa(integer=True, spelling="every")
+        others = operations.difference(numbers, integers, max_states=self.max_states)
+        form = number_form(with_fraction=not others.is_empty)
+        return operations.intersect(numbers, form, max_states=self.max_states)
+
+    def complement_numbers(self, numbers: Dfa | None) -> Dfa | None:
+        """The numbers that are not in the set."""
+        if numbers is None:
+            return self.all_numbers
+        if numbers is self.all_numbers:
+            return None
+        others = operations.difference(self.all_numbers, numbers, max_states=self.max_states)
+        return None if others.is_empty else others
+
+    def strings_matching(self, pattern: str) -> StringSet | None:
+        """The strings in which `pattern` is found (Validation 2020-12, section 6.3.3)."""
+        return self._remembered(
+            ("pattern", pattern),
+            lambda: pattern_dfa.search(pattern, max_states=self.max_states),
+        )
+
+    def strings_of_format(self, name: str) -> StringSet | None:
+        """The strings of an enforced format."""
+        return self._remembered(("format", name), lambda: format_dfa(name))
+
+    def strings_among(self, texts: tuple[str, ...]) -> StringSet | None:
+        """Exactly these strings, but for those that cannot be spelled."""
+        return self._remembered(
+            ("among", texts), lambda: codepoint_dfa.strings(texts, max_states=self.max_states)
+        )
+
+    def can_spell(self, text: str) -> bool:
+        """Whether the text can be written: no lone surrogate, no character without a token."""
+        return self.strings_among((text,)) is not None
+
+    def intersect_strings(self, a: StringSet | None, b: StringSet | None) -> StringSet | None:
+        """The strings in both sets."""
+        if a is None or b is None:
+            return None
+        if a.content is not None and b.content is not None:
+            return _non_empty(a.content.intersect(b.content, max_states=self.max_states))
+        if a.content is None and b.content is None:
+            low = max(a.min_length, b.min_length)
+            highs = [high for high in (a.max_length, b.max_length) if high is not None]
+            high = min(highs) if highs else None
+            return None if high is not None and low > high else StringSet(None, low, high)
+        counted, explicit = (a, b) if a.content is None else (b, a)
+        assert explicit.content is not None
+        if counted.is_any:
+            return explicit
+        return _non_empty(
+            explicit.content.with_length(
+                counted.min_length, counted.max_length, max_states=self.max_states
+            )
+        )
+
+    def unite_strings(self, a: StringSet | None, b: StringSet | None) -> StringSet | None:
+        """The strings in either set."""
+        if a is None or b is None or a == b:
+            return a if b is None else b
+        if a.is_any or b.is_any:
+            return StringSet()
+        if a.content is None and b.content is None and _lengths_touch(a, b):
+            unbounded = a.max_length is None or b.max_length is None
+            high = None if unbounded else max(a.max_length or 0, b.max_length or 0)
+            return StringSet(None, min(a.min_length, b.min_length), high)
+        return StringSet(self.content(a).union(self.content(b), max_states=self.max_states))
+
+    def complement_strings(self, strings: StringSet | None) -> StringSet | None:
+        """The strings that are not in the set."""
+        if strings is None:
+            return StringSet()
+        if strings.content is None:
+            shorter = StringSet(None, 0, strings.min_length - 1) if strings.min_length else None
+            longer = None if strings.max_length is None else StringSet(None, strings.max_length + 1)
+            return self.unite_strings(shorter, longer)
+        others = strings.content.complement()
+        alphabet = speakable_texts(self._missing_bytes, is_json=True)
+        if alphabet is not None:
+            others = others.intersect(alphabet, max_states=self.max_states)
+        return _non_empty(others)
+
+    def content(self, strings: StringSet) -> CodePointDfa:
+        """The set as one automaton, counted lengths multiplied out."""
+        if strings.content is not None:
+            return strings.content
+        return codepoint_dfa.any_string().with_length(
+            strings.min_length, strings.max_length, max_states=self.max_states
+        )
+
+    def _remembered(self, key: object, make: Callable[[], CodePointDfa]) -> StringSet | None:
+        """The spellable strings of an automaton; the same object for equal arguments.
+
+        So equal patterns of different schemas have equal terminals, and share lexers and masks.
+        """
+        key = (key, self.max_states, self._missing_bytes)
+        content = _automata.get(key)
+        if content is None:
+            content = make()
+            alphabet = speakable_texts(self._missing_bytes, is_json=True)
+            if alphabet is not None:
+                content = content.intersect(alphabet, max_states=self.max_states)
+            _automata.put(key, content, content.next_state.nbytes + _ENTRY_BYTES)
+        return _non_empty(content)
+
+
+@lru_cache(maxsize=2)
+def number_form(*, with_fraction: bool) -> Dfa:
+    """Plain decimals as they are generated, without `-0`."""
+    fraction = r"(?:\.(?:0|\d*[1-9]))?" if with_fraction else ""
+    texts = pattern_dfa.fullmatch(rf"-?(?:0|[1-9]\d*){fraction}")
+    zero = pattern_dfa.fullmatch(r"-0(?:\.0)?")
+    return utf8_dfa(texts.difference(zero), max_states=10_000)
+
+
+def _non_empty(content: CodePointDfa) -> StringSet | None:
+    return None if content.is_empty else StringSet(content)
+
+
+def _lengths_touch(a: StringSet, b: StringSet) -> bool:
+    first, second = (a, b) if a.min_length <= b.min_length else (b, a)
+    return first.max_length is None or second.min_length <= first.max_length + 1

@@ -1,0 +1,185 @@
+"""ShapeAlgebra: `and` and `not` of object and array shapes, member by member."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from grammars.automata import codepoint_dfa
+from grammars.schema.value import ArrayShape, Count, KeyClass, ObjectShape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from grammars.automata.codepoint_dfa import CodePointDfa
+    from grammars.schema.value import NodeId
+
+
+class ShapeAlgebra:
+    """Operations on shapes.
+
+    Args:
+        conjoin: makes the node of "both of these nodes".
+        negate: makes the node of everything but a node.
+        anything: the node of all values.
+        nothing: the node of no value.
+        max_states: budget of each automaton of keys.
+    """
+
+    def __init__(
+        self,
+        conjoin: Callable[[NodeId, NodeId], NodeId],
+        negate: Callable[[NodeId], NodeId],
+        anything: NodeId,
+        nothing: NodeId,
+        max_states: int,
+    ) -> None:
+        self._conjoin = conjoin
+        self._negate = negate
+        self._anything = anything
+        self._nothing = nothing
+        self._max_states = max_states
+        self.any_object = ObjectShape((), (), anything)
+        self.any_array = ArrayShape((), anything)
+
+    def intersect_objects(self, a: ObjectShape, b: ObjectShape) -> ObjectShape | None:
+        """The objects of both shapes; None where the bounds alone exclude each other."""
+        if a == self.any_object or b == self.any_object:
+            return b if a == self.any_object else a
+        low, high = _meet(
+            (a.min_properties, a.max_properties), (b.min_properties, b.max_properties)
+        )
+        if high is not None and low > high:
+            return None
+        names = dict.fromkeys(name for name, _ in (*a.properties, *b.properties))
+        return ObjectShape(
+            properties=tuple(
+                (name, self._conjoin(a.member(name), b.member(name))) for name in names
+            ),
+            required=tuple(dict.fromkeys([*a.required, *b.required])),
+            additional=self._conjoin(a.additional, b.additional),
+            classes=tuple(self._meet_classes(a, b)),
+            witnesses=tuple(dict.fromkeys([*a.witnesses, *b.witnesses])),
+            min_properties=low,
+            max_properties=high,
+        )
+
+    def intersect_arrays(self, a: ArrayShape, b: ArrayShape) -> ArrayShape | None:
+        """The arrays of both shapes; None where the bounds alone exclude each other."""
+        low, high = _meet((a.min_items, a.max_items), (b.min_items, b.max_items))
+        if high is not None and low > high:
+            return None
+        length = max(len(a.prefix), len(b.prefix))
+        return ArrayShape(
+            prefix=tuple(self._conjoin(a.element(i), b.element(i)) for i in range(length)),
+            rest=self._conjoin(a.rest, b.rest),
+            min_items=low,
+            max_items=high,
+            counts=tuple(dict.fromkeys([*a.counts, *b.counts])),
+        )
+
+    def not_object(self, shape: ObjectShape) -> Iterator[ObjectShape]:
+        """Shapes whose union is all other objects: one for each way to break `shape`."""
+        some = self.any_object
+        for name in shape.required:
+            yield replace(some, properties=((name, self._nothing),))
+        for name, node in shape.properties:
+            if node != self._anything:
+                yield replace(some, properties=((name, self._negate(node)),), required=(name,))
+        for group in self._undeclared(shape):
+            if group.node != self._anything and not group.keys.is_empty:
+                yield replace(some, witnesses=(replace(group, node=self._negate(group.node)),))
+        for group in shape.witnesses:
+            yield replace(some, classes=(replace(group, node=self._negate(group.node)),))
+        if shape.min_properties > 0:
+            yield replace(some, max_properties=shape.min_properties - 1)
+        if shape.max_properties is not None:
+            yield replace(some, min_properties=shape.max_properties + 1)
+
+    def not_array(self, shape: ArrayShape) -> Iterator[ArrayShape]:
+        """Shapes whose union is all other arrays."""
+        some = self.any_array
+        if shape.min_items > 0:
+            yield replace(some, max_items=shape.min_items - 1)
+        if shape.max_items is not None:
+            yield replace(some, min_items=shape.max_items + 1)
+        for index, node in enumerate(shape.prefix):
+            if node != self._anything:
+                prefix = (*[self._anything] * index, self._negate(node))
+                yield replace(some, prefix=prefix, min_items=index + 1)
+        if shape.rest != self._anything:
+            yield self._with_count(Count(len(shape.prefix), self._negate(shape.rest), 1, None))
+        for count in shape.counts:
+            if count.minimum > 0:
+                yield self._with_count(replace(count, minimum=0, maximum=count.minimum - 1))
+            if count.maximum is not None:
+                yield self._with_count(replace(count, minimum=count.maximum + 1, maximum=None))
+
+    def with_patterns(
+        self, shape: ObjectShape, patterns: Iterable[tuple[CodePointDfa, NodeId]]
+    ) -> ObjectShape:
+        """The shape in which keys of each language have values of its node too.
+
+        A key of no language keeps the node it had; `additional` is for keys of none.
+        """
+        properties = dict(shape.properties)
+        classes: list[KeyClass] = []
+        for keys, node in patterns:
+            for name, own in properties.items():
+                if keys.accepts(name):
+                    properties[name] = self._conjoin(own, node)
+            fresh = keys
+            refined: list[KeyClass] = []
+            for group in classes:
+                refined.append(
+                    KeyClass(self._both(group.keys, keys), self._conjoin(group.node, node))
+                )
+                refined.append(replace(group, keys=self._but(group.keys, keys)))
+                fresh = self._but(fresh, group.keys)
+            refined.append(KeyClass(fresh, node))
+            classes = [group for group in refined if not group.keys.is_empty]
+        return replace(shape, properties=tuple(properties.items()), classes=tuple(classes))
+
+    def _with_count(self, count: Count) -> ArrayShape:
+        return replace(self.any_array, counts=(count,))
+
+    def _meet_classes(self, a: ObjectShape, b: ObjectShape) -> Iterator[KeyClass]:
+        """The classes of keys that are in a class of either shape."""
+        for group in a.classes:
+            rest = group.keys
+            for other in b.classes:
+                yield from self._class(
+                    self._both(group.keys, other.keys), self._conjoin(group.node, other.node)
+                )
+                rest = self._but(rest, other.keys)
+            yield from self._class(rest, self._conjoin(group.node, b.additional))
+        for other in b.classes:
+            rest = other.keys
+            for group in a.classes:
+                rest = self._but(rest, group.keys)
+            yield from self._class(rest, self._conjoin(other.node, a.additional))
+
+    def _undeclared(self, shape: ObjectShape) -> Iterator[KeyClass]:
+        """Classes that together hold all keys that the shape does not declare."""
+        names = codepoint_dfa.strings([name for name, _ in shape.properties])
+        rest = codepoint_dfa.any_string()
+        for group in shape.classes:
+            yield replace(group, keys=self._but(group.keys, names))
+            rest = self._but(rest, group.keys)
+        yield KeyClass(self._but(rest, names), shape.additional)
+
+    @staticmethod
+    def _class(keys: CodePointDfa, node: NodeId) -> Iterator[KeyClass]:
+        if not keys.is_empty:
+            yield KeyClass(keys, node)
+
+    def _both(self, a: CodePointDfa, b: CodePointDfa) -> CodePointDfa:
+        return a.intersect(b, max_states=self._max_states)
+
+    def _but(self, a: CodePointDfa, b: CodePointDfa) -> CodePointDfa:
+        return a.difference(b, max_states=self._max_states)
+
+
+def _meet(a: tuple[int, int | None], b: tuple[int, int | None]) -> tuple[int, int | None]:
+    highs = [high for high in (a[1], b[1]) if high is not None]
+    return max(a[0], b[0]), min(highs) if highs else None
