@@ -148,22 +148,23 @@ class AutomatonGrammar:
             return fresh
 
     def _step(self, configuration: Configuration, token_id: int) -> Configuration | None:
-        result: Sequence[int] = self._runner.step(configuration, token_id).tolist()
-        if result[STATE] == 0:
+        result = self._runner.step(configuration, token_id)
+        point: Sequence[int] = result[:PUSHED].tolist()
+        if point[STATE] == 0:
             return None
         below = configuration.below
-        for _ in range(result[NUM_DROPPED]):
+        for _ in range(point[NUM_DROPPED]):
             assert below is not None
             below = below.below
-        for state in result[PUSHED : PUSHED + result[NUM_PUSHED]]:
+        for state in result[PUSHED : PUSHED + point[NUM_PUSHED]].tolist():
             below = self._configurations.frame(state, below)
         return self._configurations.configuration(
-            result[STATE],
-            result[LEXER],
-            result[COUNTED],
+            point[STATE],
+            point[LEXER],
+            point[COUNTED],
             below,
-            is_fresh=bool(result[IS_FRESH]),
-            is_complete=bool(result[IS_COMPLETE]),
+            is_fresh=bool(point[IS_FRESH]),
+            is_complete=bool(point[IS_COMPLETE]),
         )
 
     def _find_mask(self, configuration: Configuration) -> MaskRow:

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from grammars.masks.rows import MaskRow
 
-_WINDOW_SIZE: Final = 8
+WINDOW_SIZE: Final = 8
+"""Frames that a kernel is given at first; few tokens pop more than three."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,6 +114,6 @@ class ConfigurationTable:
     def _window(self, below: Frame | None) -> NDArray[np.int64]:
         found = self._windows.get(below)
         if found is None:
-            found = np.zeros(0, np.int64) if below is None else below.window(_WINDOW_SIZE)
+            found = np.zeros(0, np.int64) if below is None else below.window(WINDOW_SIZE)
             self._windows[below] = found
         return found

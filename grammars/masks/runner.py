@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import numpy as np
 
 from grammars.masks import walk as kernels
-from grammars.masks.walk import Notes
+from grammars.masks.configuration import WINDOW_SIZE
+from grammars.masks.walk import Workspace
 from grammars.pushdown.layout import UNBOUNDED, StateColumn
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from grammars.masks.configuration import Configuration
     from grammars.masks.slices import Slice
     from grammars.masks.token_symbols import TokenSymbols
+    from grammars.masks.trie import Trie
     from grammars.pushdown.actions import Expander
     from grammars.pushdown.layout import TableArrays
     from grammars.pushdown.tables import AutomatonTables
@@ -60,7 +62,12 @@ class Runner:
         self._is_live = np.zeros(num_symbols, np.bool_)
         self._found = np.zeros(MAX_FORCED_SYMBOLS, np.uint16)
         self._result = np.zeros(kernels.PUSHED + 2 * tokens.longest, np.int64)
-        self._notes = Notes(np.zeros((MAX_MISSING, 3), np.int64), np.zeros(3, np.int64))
+        self._work = Workspace(
+            arena=self._new_arena(0),
+            path=np.zeros((tokens.longest + 1, 5), np.int64),
+            missing=np.zeros((MAX_MISSING, 3), np.int64),
+            met=np.zeros(3, np.int64),
+        )
 
     def step(self, configuration: Configuration, token_id: int | None) -> NDArray[np.int64]:
         """Read a token (None: nothing); the result, see `walk.step`, is reused by the next call."""
@@ -78,9 +85,9 @@ class Runner:
                 start.counted,
                 start.is_fresh,
                 window,
-                tables,
+                *tables,
                 self._result,
-                self._notes,
+                *self._work,
             )
             return self._result
 
@@ -104,7 +111,7 @@ class Runner:
                 self._fill_by_walk(configuration, window, tables)
             else:
                 self._fill_by_slice(configuration, lexer_slice, window, tables)
-            return int(self._notes.met[kernels.NUM_FRAMES_SEEN])
+            return int(self._work.met[kernels.NUM_FRAMES_SEEN])
 
         num_frames_seen = self._run(configuration, call)
         return self._row, num_frames_seen
@@ -120,10 +127,10 @@ class Runner:
                 start.counted,
                 start.is_fresh,
                 window,
-                tables,
+                *tables,
                 self._found,
                 self._is_live,
-                self._notes,
+                *self._work,
             )
 
         num_found = self._run(configuration, call)
@@ -139,20 +146,8 @@ class Runner:
         self, start: Configuration, window: NDArray[np.int64], tables: TableArrays
     ) -> None:
         self._row.fill(0)
-        kernels.walk(
-            self._tokens.trie,
-            self._tokens.longest,
-            _NO_COUNTS,
-            0,
-            0,
-            kernels.NO_LABEL_FIRST,
-            start.state,
-            start.lexer,
-            start.counted,
-            window,
-            tables,
-            self._row,
-            self._notes,
+        self._walk(
+            self._tokens.trie, _NO_COUNTS, (0, 0), kernels.NO_LABEL_FIRST, start, window, tables
         )
 
     def _fill_by_slice(
@@ -165,24 +160,47 @@ class Runner:
         fewest, most = self.count_bounds(start.state)
         num_needed = max(0, fewest - start.counted)
         num_left = UNBOUNDED if most is None else most - start.counted
-        self._row[:] = lexer_slice.inner_row(num_left)
         is_counted = fewest > 0 or most is not None
+        self._row[:] = lexer_slice.inner_row(num_left)
         for leaving in lexer_slice.exits:
-            kernels.walk(
+            self._walk(
                 leaving.rests,
-                leaving.depth,
                 leaving.num_counted if is_counted else _NO_COUNTS,
-                num_needed if leaving.is_checked else 0,
-                num_left,
+                (num_needed if leaving.is_checked else 0, num_left),
                 leaving.label,
-                start.state,
-                start.lexer,
-                start.counted,
+                start,
                 window,
                 tables,
-                self._row,
-                self._notes,
             )
+
+    def _walk(
+        self,
+        trie: Trie,
+        num_counted: NDArray[np.uint16],
+        counts: tuple[int, int],
+        label: int,
+        start: Configuration,
+        window: NDArray[np.int64],
+        tables: TableArrays,
+    ) -> None:
+        kernels.walk(
+            *trie,
+            num_counted,
+            *counts,
+            label,
+            start.state,
+            start.lexer,
+            start.counted,
+            window,
+            tables.lexers,
+            tables.transitions,
+            tables.classes,
+            tables.states,
+            tables.actions,
+            tables.resumes,
+            self._row,
+            *self._work,
+        )
 
     def _run(
         self,
@@ -192,18 +210,24 @@ class Runner:
         """Call a kernel until it has met nothing that it does not know."""
         window = configuration.window
         while True:
-            self._notes.met.fill(0)
+            self._work.met.fill(0)
             found = call(window, self._tables.arrays())
-            num_missing = int(self._notes.met[kernels.NUM_MISSING])
+            num_missing = int(self._work.met[kernels.NUM_MISSING])
             if num_missing:
-                self._expand(self._notes.missing[:num_missing].tolist())
-            elif self._notes.met[kernels.IS_BELOW_WINDOW]:
+                self._expand(self._work.missing[:num_missing].tolist())
+            elif self._work.met[kernels.IS_BELOW_WINDOW]:
                 assert configuration.below is not None, "a pop from the bottom of the stack"
                 wider = configuration.below.window(2 * len(window))
                 assert len(wider) > len(window), "a pop from the bottom of the stack"
                 window = wider
+                self._work = self._work._replace(arena=self._new_arena(len(window)))
             else:
                 return found
+
+    def _new_arena(self, num_window: int) -> NDArray[np.int64]:
+        """Room for the window, and for two pushes with each symbol of the longest string."""
+        num_symbols = max(self._tokens.longest, MAX_FORCED_SYMBOLS + 1)
+        return np.zeros((max(num_window, WINDOW_SIZE) + 2 * num_symbols + 1, 2), np.int64)
 
     def _expand(self, missing: list[list[int]]) -> None:
         for kind, state, entry in {tuple(row): None for row in missing}:

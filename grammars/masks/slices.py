@@ -45,14 +45,12 @@ class Exit:
         label: of the lexer.
         is_checked: whether the label ends a counted string, which too few characters refuse.
         rests: a trie of what is left to read of each token after the label.
-        depth: its largest depth.
         num_counted: uint16, (num_tokens,); the characters that each token adds before the label.
     """
 
     label: int
     is_checked: bool
     rests: Trie
-    depth: int
     num_counted: NDArray[np.uint16]
 
 
@@ -131,7 +129,7 @@ def build_slice(tokens: TokenSymbols, dfa: Dfa, state: int, num_words: int) -> S
     """The slice of a lexer state; None where MAX_LEAVING_TOKENS or more tokens leave it."""
     is_closed = (dfa.label != NO_LABEL) & ~np.any(dfa.next_state != DEAD, axis=1)
     inner_ids, inner_counts, leaving = _sort_tokens(
-        tokens.trie,
+        *tokens.trie,
         tokens.longest,
         dfa.symbol_class,
         dfa.next_state,
@@ -161,7 +159,6 @@ def _build_exit(tokens: TokenSymbols, leaving: NDArray[np.int32]) -> Exit:
         label=int(leaving[0, 2]),
         is_checked=bool(leaving[0, 3]),
         rests=build_trie(tokens.symbols, begin[order], end[order], leaving[order, 0].copy()),
-        depth=int((end - begin).max()),
         num_counted=leaving[order, 1].astype(np.uint16),
     )
 
@@ -178,7 +175,11 @@ def _set_bits(row: NDArray[np.uint32], token_ids: NDArray[np.int32]) -> None:
 
 @kernel
 def _sort_tokens(
-    trie: Trie,
+    symbols: NDArray[np.uint16],
+    depth: NDArray[np.int32],
+    subtree_end: NDArray[np.int32],
+    first_token: NDArray[np.int32],
+    token_ids: NDArray[np.int32],
     longest: int,
     symbol_class: NDArray[np.uint16],
     next_state: NDArray[np.int32],
@@ -195,8 +196,8 @@ def _sort_tokens(
         Those that fire one: int32, (m, 5), token id, characters counted before, label, whether it
         ends a counted string, symbols read before; `max_leaving` rows if there are so many or more.
     """
-    inner_ids = np.empty(len(trie.token_ids), np.int32)
-    inner_counts = np.empty(len(trie.token_ids), np.uint16)
+    inner_ids = np.empty(len(token_ids), np.int32)
+    inner_counts = np.empty(len(token_ids), np.uint16)
     leaving = np.empty((max_leaving, 5), np.int32)
     num_inner = 0
     num_leaving = 0
@@ -204,33 +205,33 @@ def _sort_tokens(
     counted_at = np.zeros(longest + 1, np.int32)
     lexer_at[0] = start
     node = 1
-    while node < len(trie.symbol):
-        level = trie.depth[node]
+    while node < len(symbols):
+        level = depth[node]
         lexer = lexer_at[level - 1]
         counted = counted_at[level - 1]
-        symbol = trie.symbol[node]
+        symbol = symbols[node]
         following = 0
         if symbol < len(symbol_class):
             following = next_state[lexer, symbol_class[symbol]]
         if following != 0 and not is_closed[following]:
             lexer_at[level] = following
             counted_at[level] = counted + is_boundary[lexer]
-            for i in range(trie.first_token[node], trie.first_token[node + 1]):
-                inner_ids[num_inner] = trie.token_ids[i]
+            for i in range(first_token[node], first_token[node + 1]):
+                inner_ids[num_inner] = token_ids[i]
                 inner_counts[num_inner] = counted_at[level]
                 num_inner += 1
             node += 1
             continue
         fired = label[following] if following != 0 else label[lexer]
         if fired != 0:
-            for i in range(trie.first_token[node], trie.first_token[trie.subtree_end[node]]):
+            for i in range(first_token[node], first_token[subtree_end[node]]):
                 if num_leaving == max_leaving:
                     return inner_ids[:num_inner], inner_counts[:num_inner], leaving
-                leaving[num_leaving, 0] = trie.token_ids[i]
+                leaving[num_leaving, 0] = token_ids[i]
                 leaving[num_leaving, 1] = counted
                 leaving[num_leaving, 2] = fired
                 leaving[num_leaving, 3] = following != 0 and is_boundary[lexer]
                 leaving[num_leaving, 4] = level if following != 0 else level - 1
                 num_leaving += 1
-        node = trie.subtree_end[node]
+        node = subtree_end[node]
     return inner_ids[:num_inner], inner_counts[:num_inner], leaving[:num_leaving]

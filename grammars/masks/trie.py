@@ -96,7 +96,6 @@ def _preorder(
     return symbol[:used], depth[:used], subtree_end[:used], first_token[: used + 1]
 
 
-@kernel
 def extends(trie: Trie, string: NDArray[np.uint16], is_live: NDArray[np.bool_]) -> bool:
     """Whether some string of the trie is `string`, then a live symbol, then anything.
 
@@ -105,17 +104,27 @@ def extends(trie: Trie, string: NDArray[np.uint16], is_live: NDArray[np.bool_]) 
         string: uint16.
         is_live: bool, (num_symbols,); by symbol.
     """
+    return _extends(trie.symbol, trie.subtree_end, string, is_live)
+
+
+@kernel
+def _extends(
+    symbol: NDArray[np.uint16],
+    subtree_end: NDArray[np.int32],
+    string: NDArray[np.uint16],
+    is_live: NDArray[np.bool_],
+) -> bool:
     node = 0
     for wanted in string:
         child = node + 1
-        while child < trie.subtree_end[node] and trie.symbol[child] != wanted:
-            child = trie.subtree_end[child]
-        if child >= trie.subtree_end[node]:
+        while child < subtree_end[node] and symbol[child] != wanted:
+            child = subtree_end[child]
+        if child >= subtree_end[node]:
             return False
         node = child
     child = node + 1
-    while child < trie.subtree_end[node]:
-        if is_live[trie.symbol[child]]:
+    while child < subtree_end[node]:
+        if is_live[symbol[child]]:
             return True
-        child = trie.subtree_end[child]
+        child = subtree_end[child]
     return False

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from grammars.masks.kernel import kernel
+from grammars.masks.kernel import lean_kernel
 from grammars.pushdown.layout import (
     UNBOUNDED,
     ActionKind,
@@ -22,8 +22,6 @@ from grammars.pushdown.layout import (
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from grammars.masks.trie import Trie
 
 Ints: TypeAlias = "NDArray[np.int64]"
 Symbols: TypeAlias = "NDArray[np.uint16]"
@@ -52,16 +50,21 @@ NO_FRAME: Final = -1
 NO_LABEL_FIRST: Final = 0
 
 
-class Notes(NamedTuple):
-    """What a kernel met and could not decide; made with zeros by the caller.
+class Workspace(NamedTuple):
+    """Arrays that a kernel call writes to; the kernels themselves make none, see `lean_kernel`.
 
     Attributes:
-        missing: int64, (capacity, 3): MISSING_ACTION, state, label; or MISSING_RESUME, state,
-            outcome id.
-        met: int64, (3,): how many entries are missing (also those that found no room); how many
-            frames of the window were looked at; 1 if a frame below the window was asked for.
+        arena: int64, (size of the window + 2 * symbols to read + 1, 2): the stacks, see `Machine`.
+        path: int64, (depth of the trie + 1, 5): the points on the way to a node of `walk`.
+        missing: int64, (capacity, 3): what the kernel did not know: MISSING_ACTION, state, label;
+            or MISSING_RESUME, state, outcome id.
+        met: int64, (3,), made zero by the caller: how many entries are missing (also those that
+            found no room); how many frames of the window were looked at; 1 if one below it was
+            asked for.
     """
 
+    arena: Ints
+    path: Ints
     missing: Ints
     met: Ints
 
@@ -76,14 +79,14 @@ IS_BELOW_WINDOW: Final = 2
 class Machine(NamedTuple):
     """The automaton with the stacks of one kernel call.
 
-    Stacks are lists linked through `arena`, int64, (n, 2): a structural state, the frame below it.
-    Frames 0..num_window-1 are those below the starting point's top, the nearest first.
+    Stacks are lists linked through the arena: a row is a structural state and the frame below it.
+    Frames 0..num_window-1 are those below the starting point's top, the nearest first; reading a
+    symbol pushes at most two.
     """
 
     tables: TableArrays
-    arena: Ints
+    work: Workspace
     num_window: int
-    notes: Notes
 
 
 class Point(NamedTuple):
@@ -108,22 +111,22 @@ class Point(NamedTuple):
     is_fresh: bool
 
 
-@kernel
+@lean_kernel
 def _refused() -> Point:
     return Point(0, 0, 0, 0, 0, False)
 
 
-@kernel
-def _note_missing(kind: int, state: int, entry: int, notes: Notes) -> None:
-    index = notes.met[NUM_MISSING]
-    if index < len(notes.missing):
-        notes.missing[index, 0] = kind
-        notes.missing[index, 1] = state
-        notes.missing[index, 2] = entry
-    notes.met[NUM_MISSING] = index + 1
+@lean_kernel
+def _note_missing(kind: int, state: int, entry: int, work: Workspace) -> None:
+    index = work.met[NUM_MISSING]
+    if index < len(work.missing):
+        work.missing[index, 0] = kind
+        work.missing[index, 1] = state
+        work.missing[index, 2] = entry
+    work.met[NUM_MISSING] = index + 1
 
 
-@kernel
+@lean_kernel
 def _resume(state: int, outcome: int, machine: Machine) -> int:
     """What `state` becomes under an outcome id; 0 where that is not known yet."""
     states, resumes = machine.tables.states, machine.tables.resumes
@@ -134,14 +137,14 @@ def _resume(state: int, outcome: int, machine: Machine) -> int:
         if resumes[row, 0] == outcome:
             return int(resumes[row, 1])
         row = resumes[row, 2]
-    _note_missing(MISSING_RESUME, state, outcome, machine.notes)
+    _note_missing(MISSING_RESUME, state, outcome, machine.work)
     return 0
 
 
-@kernel
+@lean_kernel
 def _fire(label: int, point: Point, machine: Machine) -> Point:
-    """The action of a label: the fresh point after it."""
-    states, actions, arena = machine.tables.states, machine.tables.actions, machine.arena
+    """The action of a label: the fresh point after it, or no point."""
+    states, actions, arena = machine.tables.states, machine.tables.actions, machine.work.arena
     if label > states[point.state, _NUM_LABELS]:
         return _refused()
     row = states[point.state, _ACTIONS] + label - 1
@@ -156,23 +159,23 @@ def _fire(label: int, point: Point, machine: Machine) -> Point:
         target = int(actions[row, 2])
     elif kind == _POP:
         if frame == NO_FRAME:
-            machine.notes.met[IS_BELOW_WINDOW] = 1
+            machine.work.met[IS_BELOW_WINDOW] = 1
             return _refused()
         if frame < machine.num_window:
-            seen = machine.notes.met[NUM_FRAMES_SEEN]
-            machine.notes.met[NUM_FRAMES_SEEN] = max(seen, frame + 1)
+            seen = machine.work.met[NUM_FRAMES_SEEN]
+            machine.work.met[NUM_FRAMES_SEEN] = max(seen, frame + 1)
         target = _resume(int(arena[frame, 0]), target, machine)
         frame = int(arena[frame, 1])
     elif kind != _GOTO:
         if kind == _UNEXPANDED:
-            _note_missing(MISSING_ACTION, point.state, label, machine.notes)
+            _note_missing(MISSING_ACTION, point.state, label, machine.work)
         return _refused()
     if target == 0:
         return _refused()
     return Point(target, int(states[target, _LEXER_START]), 0, frame, used, True)
 
 
-@kernel
+@lean_kernel
 def advance(symbol: int, point: Point, machine: Machine) -> Point:
     """Read one symbol.
 
@@ -213,7 +216,7 @@ def advance(symbol: int, point: Point, machine: Machine) -> Point:
     return _refused()
 
 
-@kernel
+@lean_kernel
 def _is_complete(point: Point, machine: Machine) -> bool:
     """Whether the text may end here: in a fresh final state, at once or after the lexer's label."""
     if not point.is_fresh:
@@ -226,27 +229,42 @@ def _is_complete(point: Point, machine: Machine) -> bool:
     return bool(machine.tables.states[point.state, _IS_FINAL])
 
 
-@kernel
-def _machine(tables: TableArrays, window: Ints, num_symbols: int, notes: Notes) -> Machine:
-    """A machine with room to read `num_symbols`, each firing at most twice, and to fire again."""
+@lean_kernel
+def _machine(
+    window: Ints,
+    lexers: Ints,
+    transitions: NDArray[np.int32],
+    classes: Symbols,
+    states: Ints,
+    actions: Ints,
+    resumes: Ints,
+    arena: Ints,
+    path: Ints,
+    missing: Ints,
+    met: Ints,
+) -> Machine:
+    tables = TableArrays(lexers, transitions, classes, states, actions, resumes)
+    work = Workspace(arena, path, missing, met)
     num_window = len(window)
-    arena = np.empty((num_window + 2 * num_symbols + 1, 2), np.int64)
     for i in range(num_window):
-        arena[i, 0] = window[i]
-        arena[i, 1] = i + 1 if i + 1 < num_window else NO_FRAME
-    return Machine(tables, arena, num_window, notes)
+        work.arena[i, 0] = window[i]
+        work.arena[i, 1] = i + 1 if i + 1 < num_window else NO_FRAME
+    return Machine(tables, work, num_window)
 
 
-@kernel
+@lean_kernel
 def _start(state: int, lexer: int, counted: int, is_fresh: bool, window: Ints) -> Point:
     frame = 0 if len(window) > 0 else NO_FRAME
     return Point(state, lexer, counted, frame, len(window), is_fresh)
 
 
-@kernel
+@lean_kernel
 def walk(
-    trie: Trie,
-    depth_limit: int,
+    symbol: Symbols,
+    depth: NDArray[np.int32],
+    subtree_end: NDArray[np.int32],
+    first_token: NDArray[np.int32],
+    token_ids: NDArray[np.int32],
     num_counted: Symbols,
     fewest: int,
     most: int,
@@ -255,15 +273,26 @@ def walk(
     lexer: int,
     counted: int,
     window: Ints,
-    tables: TableArrays,
+    lexers: Ints,
+    transitions: NDArray[np.int32],
+    classes: Symbols,
+    states: Ints,
+    actions: Ints,
+    resumes: Ints,
     row: NDArray[np.uint32],
-    notes: Notes,
+    arena: Ints,
+    path: Ints,
+    missing: Ints,
+    met: Ints,
 ) -> None:
     """Set in `row` the bit of every token of a trie that can be read.
 
     Args:
-        trie: the tokens.
-        depth_limit: its largest depth, or more.
+        symbol: this and the next four are the `Trie` of the tokens.
+        depth: see there.
+        subtree_end: see there.
+        first_token: see there.
+        token_ids: see there.
         num_counted: uint16, (num_tokens,), or empty; tokens whose number is not in fewest..most are
             left out.
         fewest: see there.
@@ -273,42 +302,61 @@ def walk(
         lexer: the lexer state; not looked at when a label fires first.
         counted: characters counted so far; likewise.
         window: int64; the states below the top, the nearest first; may end before the stack does.
-        tables: the automaton.
+        lexers: this and the next five are `TableArrays`.
+        transitions: see there.
+        classes: see there.
+        states: see there.
+        actions: see there.
+        resumes: see there.
         row: the bitmask; bits are added.
-        notes: what was met.
+        arena: this and the next three are a `Workspace`.
+        path: see there.
+        missing: see there.
+        met: see there.
     """
-    machine = _machine(tables, window, depth_limit, notes)
+    machine = _machine(
+        window,
+        lexers,
+        transitions,
+        classes,
+        states,
+        actions,
+        resumes,
+        arena,
+        path,
+        missing,
+        met,
+    )
     start = _start(state, lexer, counted, False, window)
     if label != NO_LABEL_FIRST:
         start = _fire(label, start, machine)
         if start.state == 0:
             return
-    path = np.empty((depth_limit + 1, 5), np.int64)  # the point after each prefix
     _put(path, 0, start)
     node = 0
-    while node < len(trie.symbol):
-        level = trie.depth[node]
+    while node < len(symbol):
+        level = depth[node]
         if level > 0:
-            point = advance(int(trie.symbol[node]), _get(path, level - 1), machine)
+            point = advance(int(symbol[node]), _get(path, level - 1), machine)
             if point.state == 0:
-                node = trie.subtree_end[node]
+                node = subtree_end[node]
                 continue
             _put(path, level, point)
-        for i in range(trie.first_token[node], trie.first_token[node + 1]):
+        for i in range(first_token[node], first_token[node + 1]):
             if len(num_counted) > 0 and not fewest <= num_counted[i] <= most:
                 continue
-            token_id = trie.token_ids[i]
+            token_id = token_ids[i]
             row[token_id >> 5] |= np.uint32(1) << np.uint32(token_id & 31)
         node += 1
 
 
-@kernel
+@lean_kernel
 def _put(path: Ints, level: int, point: Point) -> None:
     path[level, 0], path[level, 1], path[level, 2] = point.state, point.lexer, point.counted
     path[level, 3], path[level, 4] = point.frame, point.used
 
 
-@kernel
+@lean_kernel
 def _get(path: Ints, level: int) -> Point:
     return Point(
         int(path[level, 0]),
@@ -330,7 +378,7 @@ NUM_PUSHED: Final = 6
 PUSHED: Final = 7
 
 
-@kernel
+@lean_kernel
 def step(
     string: Symbols,
     state: int,
@@ -338,9 +386,17 @@ def step(
     counted: int,
     is_fresh: bool,
     window: Ints,
-    tables: TableArrays,
+    lexers: Ints,
+    transitions: NDArray[np.int32],
+    classes: Symbols,
+    states: Ints,
+    actions: Ints,
+    resumes: Ints,
     result: Ints,
-    notes: Notes,
+    arena: Ints,
+    path: Ints,
+    missing: Ints,
+    met: Ints,
 ) -> None:
     """Read a string of symbols.
 
@@ -351,13 +407,33 @@ def step(
         counted: see there.
         is_fresh: see there.
         window: see there.
-        tables: the automaton.
+        lexers: this and the next five are `TableArrays`.
+        transitions: see there.
+        classes: see there.
+        states: see there.
+        actions: see there.
+        resumes: see there.
         result: int64, (PUSHED + 2 * len(string),): the point after it (STATE is 0 if refused) and
             whether the text is complete there; the number of window frames that are gone; the
             number of frames put on those that are left, and their states, the deepest first.
-        notes: what was met.
+        arena: this and the next three are a `Workspace`.
+        path: see there.
+        missing: see there.
+        met: see there.
     """
-    machine = _machine(tables, window, len(string), notes)
+    machine = _machine(
+        window,
+        lexers,
+        transitions,
+        classes,
+        states,
+        actions,
+        resumes,
+        arena,
+        path,
+        missing,
+        met,
+    )
     point = _start(state, lexer, counted, is_fresh, window)
     for symbol in string:
         point = advance(int(symbol), point, machine)
@@ -372,26 +448,34 @@ def step(
     frame = point.frame
     while frame >= machine.num_window:
         num_pushed += 1
-        frame = int(machine.arena[frame, 1])
+        frame = int(arena[frame, 1])
     result[NUM_PUSHED] = num_pushed
     result[NUM_DROPPED] = machine.num_window if frame == NO_FRAME else frame
     frame = point.frame
     for i in range(num_pushed - 1, -1, -1):
-        result[PUSHED + i] = machine.arena[frame, 0]
-        frame = int(machine.arena[frame, 1])
+        result[PUSHED + i] = arena[frame, 0]
+        frame = int(arena[frame, 1])
 
 
-@kernel
+@lean_kernel
 def force(
     state: int,
     lexer: int,
     counted: int,
     is_fresh: bool,
     window: Ints,
-    tables: TableArrays,
+    lexers: Ints,
+    transitions: NDArray[np.int32],
+    classes: Symbols,
+    states: Ints,
+    actions: Ints,
+    resumes: Ints,
     found: Symbols,
     is_live: NDArray[np.bool_],
-    notes: Notes,
+    arena: Ints,
+    path: Ints,
+    missing: Ints,
+    met: Ints,
 ) -> int:
     """Go on for as long as exactly one symbol can come next and the text may not end.
 
@@ -401,15 +485,35 @@ def force(
         counted: see there.
         is_fresh: see there.
         window: see there.
-        tables: the automaton.
+        lexers: this and the next five are `TableArrays`.
+        transitions: see there.
+        classes: see there.
+        states: see there.
+        actions: see there.
+        resumes: see there.
         found: uint16, (limit,); set to the symbols that are followed.
         is_live: bool, (num_symbols,); set to the symbols that may come after them.
-        notes: what was met.
+        arena: this and the next three are a `Workspace`.
+        path: see there.
+        missing: see there.
+        met: see there.
 
     Returns:
         How many symbols were found, at most `limit`.
     """
-    machine = _machine(tables, window, len(found) + 1, notes)
+    machine = _machine(
+        window,
+        lexers,
+        transitions,
+        classes,
+        states,
+        actions,
+        resumes,
+        arena,
+        path,
+        missing,
+        met,
+    )
     point = _start(state, lexer, counted, is_fresh, window)
     num_found = 0
     while True:
@@ -418,9 +522,11 @@ def force(
             is_live[symbol] = advance(symbol, point, machine).state != 0
             num_live += is_live[symbol]
         is_open = num_live == 1 and not _is_complete(point, machine)
-        if not is_open or num_found == len(found) or notes.met[NUM_MISSING] > 0:
+        if not is_open or num_found == len(found) or met[NUM_MISSING] > 0:
             return num_found
-        only = int(np.argmax(is_live))
+        only = 0
+        while not is_live[only]:
+            only += 1
         found[num_found] = only
         num_found += 1
         point = advance(only, point, machine)
