@@ -12,6 +12,7 @@ from grammars.automata.speakable import without_bytes
 from grammars.byte_lru import ByteLru
 from grammars.pushdown.free_text import free_text_dfa
 from grammars.pushdown.terminals import Key, Match, Numbers, OtherKey, Strings, TextUntil, Word
+from grammars.schema.plans import AllBut, undeclared_keys
 from grammars.schema.value import StringSet
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ class _Writer:
                     )
                 case OtherKey(keys, follows, gap):
                     state = self._member(follows, gap)
+                    if isinstance(keys, AllBut):
+                        keys = undeclared_keys(keys.declared, self._max_states)
                     dfa = spelled_strings(StringSet(keys), self._max_states)
                     end = self._builder.embed(state, dfa, counted=False)
                     self._key(end, gap, item)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from grammars.automata.codepoint_dfa import CodePointDfa
     from grammars.automata.dfa import Dfa
     from grammars.pushdown.free_text import Watched
+    from grammars.schema.plans import AllBut
     from grammars.schema.value import StringSet
 
 
@@ -67,7 +68,7 @@ class OtherKey:
         gap: as in `Key`.
     """
 
-    keys: CodePointDfa
+    keys: CodePointDfa | AllBut
     follows: bool
     gap: bytes
 

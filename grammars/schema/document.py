@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TypeAlias
-from urllib.parse import unquote
+from typing import Final, TypeAlias
+from urllib.parse import unquote, urldefrag, urljoin
 
 from grammars.errors import InvalidGrammarError, UnsupportedError
 
 Json: TypeAlias = "bool | int | Decimal | str | list[Json] | dict[str, Json] | None"
 """Parsed JSON; fractions are decimals, so that bounds are exact."""
+
+_DATA_KEYWORDS: Final = frozenset({"const", "enum", "default", "examples"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,7 @@ class SchemaDocument:
             reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
             raise InvalidGrammarError(f"the schema is not valid JSON: {reason}") from error
         self._places: dict[str, Place] = {}
+        self._resources = _Resources(self._root)
 
     @property
     def root(self) -> Place:
@@ -70,36 +73,100 @@ class SchemaDocument:
         return place
 
     def resolve(self, reference: Json, pointer: str) -> Place:
-        """The place that the `$ref` at `pointer` refers to (RFC 6901, section 6).
+        """The place that the `$ref` at `pointer` refers to (JSON Schema Core 2020-12, section 8.2).
 
         Raises:
-            UnsupportedError: it leaves the document, or uses an anchor.
+            UnsupportedError: it leaves the document.
             InvalidGrammarError: it is malformed or leads nowhere.
         """
         if not isinstance(reference, str):
             raise InvalidGrammarError("$ref must be a string", pointer=pointer, keyword="$ref")
-        if not reference.startswith("#"):
+        base = self._resources.base_of(pointer)
+        uri, fragment = urldefrag(reference)
+        uri = urljoin(base, uri) if uri else base
+        start = self._resources.by_uri.get(uri)
+        if start is None:
             raise UnsupportedError(
                 f"$ref {reference!r} leaves the document; put the target under $defs",
                 pointer=pointer,
                 keyword="$ref",
             )
-        fragment = unquote(reference[1:])
+        fragment = unquote(fragment)
         if fragment and not fragment.startswith("/"):
-            raise UnsupportedError(
-                f"$ref {reference!r} uses an anchor; refer to it by a JSON Pointer",
-                pointer=pointer,
-                keyword="$ref",
+            target: str | None = self._resources.anchors.get((uri, fragment))
+        else:
+            target = start + fragment
+        found = None if target is None else self._find(target)
+        if target is None or found is None:
+            raise InvalidGrammarError(
+                f"$ref {reference!r} leads nowhere", pointer=pointer, keyword="$ref"
             )
-        target = self._root
-        for token in fragment.split("/")[1:]:
-            found = _child(target, token.replace("~1", "/").replace("~0", "~"))
+        return self.place(target, found[0])
+
+    def _find(self, pointer: str) -> tuple[Json] | None:
+        node = self._root
+        for token in pointer.split("/")[1:]:
+            found = _child(node, token.replace("~1", "/").replace("~0", "~"))
             if found is None:
-                raise InvalidGrammarError(
-                    f"$ref {reference!r} leads nowhere", pointer=pointer, keyword="$ref"
-                )
-            target = found[0]
-        return self.place(fragment, target)
+                return None
+            node = found[0]
+        return (node,)
+
+
+class _Resources:
+    """The schema resources of a document: subschemas with an identifier of their own.
+
+    Attributes:
+        by_uri: absolute URI -> pointer of the resource; "" is the root without an identifier.
+        anchors: (URI of the resource, anchor) -> pointer.
+    """
+
+    def __init__(self, root: Json) -> None:
+        self.by_uri: dict[str, str] = {"": ""}
+        self.anchors: dict[tuple[str, str], str] = {}
+        self._base_of_resource: dict[str, str] = {"": ""}
+        pending: list[tuple[str, str, Json]] = [("", "", root)]
+        while pending:
+            pointer, base, node = pending.pop()
+            if isinstance(node, dict):
+                base = self._enter(pointer, base, node)
+                pending += [
+                    (f"{pointer}/{escape(key)}", base, child)
+                    for key, child in node.items()
+                    if key not in _DATA_KEYWORDS and isinstance(child, (dict, list))
+                ]
+            elif isinstance(node, list):
+                pending += [
+                    (f"{pointer}/{i}", base, child)
+                    for i, child in enumerate(node)
+                    if isinstance(child, (dict, list))
+                ]
+
+    def base_of(self, pointer: str) -> str:
+        """The base URI at a place: that of the innermost resource around it."""
+        if len(self._base_of_resource) == 1:
+            return self._base_of_resource[""]
+        while pointer not in self._base_of_resource:
+            pointer = pointer.rpartition("/")[0]
+        return self._base_of_resource[pointer]
+
+    def _enter(self, pointer: str, base: str, schema: dict[str, Json]) -> str:
+        """Note the identifiers of one (possible) schema and return the base URI inside it."""
+        for keyword in ("$id", "id"):
+            given = schema.get(keyword)
+            if not isinstance(given, str):
+                continue
+            uri, fragment = urldefrag(given)
+            if uri:
+                base = urljoin(base, uri)
+                self.by_uri.setdefault(base, pointer)
+                self._base_of_resource[pointer] = base
+            if fragment and not fragment.startswith("/"):  # draft-07: an anchor
+                self.anchors.setdefault((base, fragment), pointer)
+        anchor = schema.get("$anchor")
+        if isinstance(anchor, str):
+            self.anchors.setdefault((base, anchor), pointer)
+        return base
 
 
 def escape(token: str) -> str:

@@ -126,7 +126,7 @@ class ValueGraph:
         """The steps of an object shape."""
         known = self._object_plans.get(shape)
         if known is None:
-            known = ObjectPlan(shape, self.conjoin, self._limits.max_states)
+            known = ObjectPlan(shape, self.conjoin, self.nothing, self._limits.max_states)
             self._object_plans[shape] = known
         return known
 

@@ -24,7 +24,7 @@ class Support(Enum):
 
 
 _ENFORCED: Mapping[str, str] = {
-    "$ref": "JSON Pointers into the document, recursion and siblings included; not anchors or URLs",
+    "$ref": "inside the document, recursion and siblings included; remote ones are refused",
     "$defs": "targets of `$ref`",
     "definitions": "targets of `$ref`",
     "type": "one type or a list",
@@ -72,11 +72,11 @@ _ENFORCED: Mapping[str, str] = {
 
 _ANNOTATIONS: Mapping[str, str] = {
     "$schema": "",
-    "$id": "",
+    "$id": "a base for references",
     "id": "draft-04 spelling of `$id`",
     "$comment": "",
     "$vocabulary": "",
-    "$anchor": "references to anchors are refused",
+    "$anchor": "a target of references",
     "title": "",
     "description": "",
     "default": "",

@@ -63,6 +63,13 @@ PlaceT = TypeVar("PlaceT", bound=ObjectPlace | ArrayPlace)
 
 
 @dataclass(frozen=True, slots=True)
+class AllBut:
+    """All keys but some; the automaton is made only where such a key is really read."""
+
+    declared: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Step(Generic[PlaceT]):
     """One key or element, and the place after it.
 
@@ -72,7 +79,7 @@ class Step(Generic[PlaceT]):
         place: the place after it.
     """
 
-    key: str | CodePointDfa | None
+    key: str | CodePointDfa | AllBut | None
     node: NodeId
     place: PlaceT
 
@@ -142,7 +149,7 @@ class _Entry:
         as_witness: (witness, node of a value that is one) for each witness it can be.
     """
 
-    key: str | CodePointDfa
+    key: str | CodePointDfa | AllBut
     node: NodeId
     as_witness: tuple[tuple[int, NodeId], ...]
 
@@ -155,20 +162,28 @@ class ObjectPlan:
     Args:
         shape: the objects.
         conjoin: makes the node of "both of these nodes".
+        nothing: the node of no value.
         max_states: budget of each automaton of keys.
     """
 
     def __init__(
-        self, shape: ObjectShape, conjoin: Callable[[NodeId, NodeId], NodeId], max_states: int
+        self,
+        shape: ObjectShape,
+        conjoin: Callable[[NodeId, NodeId], NodeId],
+        nothing: NodeId,
+        max_states: int,
     ) -> None:
         self._shape = shape
         self._conjoin = conjoin
         names = tuple(dict.fromkeys([*dict(shape.properties), *shape.required]))
         self._required = frozenset(shape.required)
         self._declared = [self._declare(name, shape.member(name)) for name in names]
-        self._groups = [
-            self._group(group) for group in _undeclared_groups(shape, names, max_states)
-        ]
+        self._groups = (
+            [self._group(group) for group in _undeclared_groups(shape, names, max_states)]
+            if shape.classes or shape.witnesses
+            else [_Entry(AllBut(frozenset(names)), shape.additional, ())]
+        )
+        self._groups = [entry for entry in self._groups if entry.node != nothing]
         owed = frozenset(range(len(shape.witnesses)))
         self.start = ObjectPlace(owed=owed)
         self._is_counted = bool(shape.min_properties or shape.max_properties is not None)

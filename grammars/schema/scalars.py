@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -99,7 +100,11 @@ class ScalarAlgebra:
 
     def can_spell(self, text: str) -> bool:
         """Whether the text can be written: no lone surrogate, no character without a token."""
-        return self.strings_among((text,)) is not None
+        try:
+            spelling = json.dumps(text, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            return False
+        return self._missing_bytes.isdisjoint(spelling)
 
     def intersect_strings(self, a: StringSet | None, b: StringSet | None) -> StringSet | None:
         """The strings in both sets."""
