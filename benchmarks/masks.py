@@ -21,16 +21,16 @@ from benchmarks.mask_report import (
     MaskResult,
     as_json,
     compare,
-    ratio_table,
     missing_lines,
+    ratio_table,
     result_table,
 )
 from benchmarks.mask_worker import Job, run_job
+from benchmarks.model_tokenizer import from_model
 from benchmarks.tokenizer_source import (
     TokenizerSource,
     TokenizerSourceError,
     from_file,
-    from_model,
 )
 from grammars.backends.base import BACKEND_NAMES
 from server.models.errors import ModelError

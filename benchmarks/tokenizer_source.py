@@ -1,4 +1,4 @@
-"""TokenizerSource: the tokenizer that a benchmark runs with, from a file or from a model."""
+"""TokenizerSource: the tokenizer that a benchmark runs with."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ import gzip
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-from server.models.progress import TerminalProgress
-from server.models.resolve import resolve_model
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,28 +30,6 @@ class TokenizerSource:
     tokenizer_json: bytes
     padded_size: int
     end_token_ids: tuple[int, ...]
-
-
-def from_model(name: str) -> TokenizerSource:
-    """The tokenizer of a model, resolved as `tightrope serve` does.
-
-    Raises:
-        ModelError: the model cannot be found or fetched.
-        TokenizerSourceError: its configuration names no end token.
-    """
-    folder = resolve_model(name, progress=TerminalProgress()).path
-    config = json.loads((folder / "config.json").read_text())
-    generation = folder / "generation_config.json"
-    options = json.loads(generation.read_text()) if generation.exists() else {}
-    ends = options.get("eos_token_id", config.get("eos_token_id"))
-    if ends is None:
-        raise TokenizerSourceError(f"{name}: its configuration has no eos_token_id")
-    return TokenizerSource(
-        name=name,
-        tokenizer_json=(folder / "tokenizer.json").read_bytes(),
-        padded_size=config["vocab_size"],
-        end_token_ids=tuple(ends) if isinstance(ends, list) else (ends,),
-    )
 
 
 def from_file(path: Path, *, padded_size: int | None, end_token: str | None) -> TokenizerSource:

@@ -1,0 +1,31 @@
+"""The tokenizer of a model; apart from `TokenizerSource`, which workers load without the server."""
+
+from __future__ import annotations
+
+import json
+
+from benchmarks.tokenizer_source import TokenizerSource, TokenizerSourceError
+from server.models.progress import TerminalProgress
+from server.models.resolve import resolve_model
+
+
+def from_model(name: str) -> TokenizerSource:
+    """The tokenizer of a model, resolved as `tightrope serve` does.
+
+    Raises:
+        ModelError: the model cannot be found or fetched.
+        TokenizerSourceError: its configuration names no end token.
+    """
+    folder = resolve_model(name, progress=TerminalProgress()).path
+    config = json.loads((folder / "config.json").read_text())
+    generation = folder / "generation_config.json"
+    options = json.loads(generation.read_text()) if generation.exists() else {}
+    ends = options.get("eos_token_id", config.get("eos_token_id"))
+    if ends is None:
+        raise TokenizerSourceError(f"{name}: its configuration has no eos_token_id")
+    return TokenizerSource(
+        name=name,
+        tokenizer_json=(folder / "tokenizer.json").read_bytes(),
+        padded_size=config["vocab_size"],
+        end_token_ids=tuple(ends) if isinstance(ends, list) else (ends,),
+    )
