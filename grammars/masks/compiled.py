@@ -130,13 +130,19 @@ class AutomatonGrammar:
                 configuration.mask = self._find_mask(configuration)
             return configuration.mask
 
-    def forced_tokens(self, configuration: Configuration) -> list[int]:
-        """The tokens that must come next whatever is sampled, see `settled_tokens`."""
+    def forced_tokens(self, configuration: Configuration) -> tuple[int, ...]:
+        """The tokens that must come next whatever is sampled, see `settled_tokens`.
+
+        Raises:
+            GrammarError: the automaton cannot grow within its limits.
+        """
         with self._tables.lock:
-            symbols, is_live = self._runner.force(configuration)
-            if len(symbols) == 0:
-                return []
-            return settled_tokens(symbols.tolist(), is_live, self.vocabulary, self._tokens.trie)
+            if configuration.forced is None:
+                symbols, is_live = self._runner.force(configuration)
+                configuration.forced = tuple(
+                    settled_tokens(symbols.tolist(), is_live, self.vocabulary, self._tokens.trie)
+                )
+            return configuration.forced
 
     def _make_start(self) -> Configuration:
         with self._tables.lock:

@@ -46,6 +46,7 @@ class Configuration:
         below: the frames below the top.
         window: the states of the nearest frames, see `Frame.window`.
         mask: the tokens allowed next, once they were asked for.
+        forced: the tokens that must come next, once they were asked for.
         following: token id -> configuration after it, for tokens that were accepted here before.
     """
 
@@ -57,6 +58,7 @@ class Configuration:
     below: Frame | None
     window: NDArray[np.int64]
     mask: MaskRow | None = None
+    forced: tuple[int, ...] | None = None
     following: dict[int, Configuration] = field(default_factory=dict)
 
 

@@ -56,7 +56,10 @@ class Matcher:
             self._has_ended = False
 
     def forced_tokens(self) -> list[int]:
-        return [] if self._has_ended else self._grammar.forced_tokens(self._configuration)
+        if self._has_ended:
+            return []
+        forced = self._configuration.forced
+        return list(self._grammar.forced_tokens(self._configuration) if forced is None else forced)
 
     @property
     def is_complete(self) -> bool:

@@ -101,13 +101,14 @@ class SliceCache:
         self._tokens = vocabulary.derive(build_token_symbols)
         self._num_words = vocabulary.num_words
         self._slices: WeakKeyDictionary[Dfa, dict[int, Slice | None]] = WeakKeyDictionary()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     @property
     def memory_bytes(self) -> int:
         """Bytes of all slices."""
-        slices = [x for of_dfa in self._slices.values() for x in of_dfa.values() if x is not None]
-        return sum(x.memory_bytes for x in slices)
+        with self._lock:
+            slices = [x for of_dfa in self._slices.values() for x in of_dfa.values()]
+            return sum(x.memory_bytes for x in slices if x is not None)
 
     def find(self, dfa: Dfa, state: int) -> Slice | None:
         """The slice of a lexer state (its number in `dfa`); None where a walk is the better way."""
