@@ -1,1 +1,1 @@
-"""Server: the OpenAI-compatible HTTP API (wire types, chat templates, reply parsing, command line)."""
+"""Server: the OpenAI-compatible HTTP API: wire types, chat templates, reply parsing, CLI."""

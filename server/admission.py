@@ -1,8 +1,8 @@
 """Admission: from the body of a chat request to what the engine needs, or a refusal.
 
-In this order, each step with its own limit: bytes on the wire and JSON (`server.body`), typed model,
-model name, parameters, template and tokens, grammar. The API key is checked before any of it, in
-`server.gate`.
+In this order, each step with its own limit: bytes on the wire and JSON (`server.body`), typed
+model, model name, parameters, template and tokens, grammar. The API key is checked before any of
+it, in `server.gate`.
 """
 
 from __future__ import annotations

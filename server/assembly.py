@@ -1,9 +1,10 @@
-"""Assembly: from a model folder to the services, stage by stage; the one place that joins the rooms."""
+"""Assembly: from a model folder to services, stage by stage; the place that joins the rooms."""
 
 from __future__ import annotations
 
 import hashlib
 import time
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,8 +27,10 @@ from server.routes.health import installed_version
 from server.services import ServedModel, Services
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
     from pathlib import Path
+
+    from fastapi import FastAPI
 
     from engine.config import EngineConfig
     from engine.model_info import ModelInfo
@@ -42,6 +45,16 @@ class LoadedServer:
 
     services: Services
     engine: AsyncEngine
+
+    @asynccontextmanager
+    async def lifespan(self, _app: FastAPI) -> AsyncIterator[None]:
+        """Run the engine on this event loop; at the end, stop it and the compiler's threads."""
+        self.engine.start()
+        try:
+            yield
+        finally:
+            await self.engine.shutdown()
+            self.services.compiler.close()
 
 
 def load_server(

@@ -15,9 +15,9 @@ from server.reply.events import CallStartEvent
 from server.reply.message import ReplyMessage
 from server.wire.chat_answer import (
     AnswerHead,
+    choice_body,
     chunk_body,
     chunk_choice,
-    choice_body,
     completion_body,
     event_delta,
     logprobs_body,
@@ -104,7 +104,7 @@ async def streamed_answer(
     except ServerError as error:
         yield sse(error_body(error))
         return
-    except Exception:
+    except Exception:  # noqa: BLE001  # whatever it is, the stream must tell, and it is logged
         _log.exception("%s: unexpected error in the stream", head.answer_id)
         message = f"An error of the server; its log has it under {head.answer_id}"
         yield sse(error_body(InternalError(message)))
@@ -156,9 +156,7 @@ class _ChunkEncoder:
                 )
         if step.finish is not None:
             logprobs = self._take_logprobs(state)
-            yield self._chunk(
-                chunk_choice(state.index, {}, finish=step.finish, logprobs=logprobs)
-            )
+            yield self._chunk(chunk_choice(state.index, {}, finish=step.finish, logprobs=logprobs))
 
     def usage(self, usage: Json) -> bytes:
         """The last chunk, without choices."""

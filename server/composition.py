@@ -9,8 +9,8 @@
 | required | any      | one or more calls                                             |
 | named    | any      | exactly one call of that tool                                 |
 
-`parallel_tool_calls: false` makes "one or more" exactly one, and allows one call in free text. Calls
-are written as Hermes and Qwen models write them:
+`parallel_tool_calls: false` makes "one or more" exactly one, and allows one call in free text.
+Calls are written as Hermes and Qwen models write them:
 
     <tool_call>
     {"name": "f", "arguments": {...}}
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from server.tool_choice import ToolUse
 
 _BEHIND_THOUGHTS = "\n\n"
-"""What models write between `</think>` and a constrained answer; forced, so that it costs nothing."""
+"""What models write between `</think>` and the answer; before a constrained one it is forced."""
 
 
 def compose(

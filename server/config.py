@@ -10,7 +10,7 @@ from typing import TypeAlias
 ToolFormatName: TypeAlias = OneOf["auto", "hermes"]
 """How tools are shown to the model; calls are always written in the form of Hermes and Qwen models.
 
-auto: by the chat template if it knows that form (found by rendering a probe), else by our own prompt.
+auto: by the chat template if it knows that form (found by rendering a probe), else by our prompt.
 hermes: by the chat template wherever it shows tools at all.
 """
 

@@ -49,8 +49,8 @@ async def _wait_for_disconnect(receive: Receive) -> None:
 class EventStreamResponse(Response):
     """An answer of server-sent events.
 
-    The chunks are closed (and what they are made from aborted) as soon as the client goes, also while
-    nothing is sent. A comment is sent after `keep_alive_s` seconds of silence.
+    The chunks are closed (and what they are made from aborted) as soon as the client goes, also
+    while nothing is sent. A comment is sent after `keep_alive_s` seconds of silence.
 
     Args:
         chunks: encoded events.
@@ -76,9 +76,7 @@ class EventStreamResponse(Response):
             return
 
     async def _send_all(self, send: Send) -> None:
-        await send(
-            {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
-        )
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         pinging = asyncio.create_task(self._ping(send))
         try:
             async with aclosing(self._chunks) as chunks:

@@ -1,4 +1,4 @@
-"""EngineClient: what the server needs of the engine; `engine.async_engine.AsyncEngine` has its shape."""
+"""EngineClient: what the server needs of the engine; `AsyncEngine` has its shape."""
 
 from __future__ import annotations
 

@@ -124,11 +124,11 @@ class ContextLengthError(RequestError):
     ) -> None:
         self.num_prompt_tokens = num_prompt_tokens
         self.max_model_len = max_model_len
+        count = f"{num_prompt_tokens}" if is_exact else f"at least {num_prompt_tokens}"
         super().__init__(
             f"This model's maximum context length is {max_model_len} tokens, but the messages "
-            f"(with tools and template) come to {'' if is_exact else 'at least '}{num_prompt_tokens} "
-            "tokens and at least one is "
-            "needed for the answer; shorten the messages",
+            f"(with tools and template) come to {count} tokens and at least one is needed for the "
+            "answer; shorten the messages",
             param="messages",
             code="context_length_exceeded",
         )

@@ -38,7 +38,7 @@ class Gate:
 
     * Every answer has an `x-request-id` of our own making; one that a client sends is not used.
     * Once keys are set, every path but those above needs one, unknown paths too.
-    * Whatever is raised below becomes an error body; the traceback goes to the log, not to the client.
+    * Whatever is raised below becomes an error body; the traceback goes to the log alone.
 
     Args:
         app: the application.

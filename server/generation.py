@@ -62,9 +62,7 @@ class Generation:
         except InvalidRequestError as error:
             raise InvalidValueError(error.parameter, error.reason) from error
         self.usage = Usage(len(chat.prompt_token_ids))
-        self._deadline = (
-            asyncio.get_running_loop().time() + services.config.generation_timeout_s
-        )
+        self._deadline = asyncio.get_running_loop().time() + services.config.generation_timeout_s
 
     async def steps(self) -> AsyncGenerator[tuple[int, ReplyStep], None]:
         """Pairs of choice index and what it gains, until every choice has finished.
@@ -136,9 +134,7 @@ class Generation:
         started = time.perf_counter()
         is_first = True
         try:
-            async with aclosing(
-                self._services.engine.generate(self._requests[choice])
-            ) as outputs:
+            async with aclosing(self._services.engine.generate(self._requests[choice])) as outputs:
                 while True:
                     async with asyncio.timeout_at(self._deadline):
                         output = await anext(outputs, None)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def uvicorn_config(app: FastAPI, config: ServerConfig) -> uvicorn.Config:
-    """uvicorn's settings: our HTTP limits, no web sockets, no logging of its own."""
+    """Uvicorn's settings: our HTTP limits, no web sockets, no logging of its own."""
     return uvicorn.Config(
         app,
         host=config.host,
@@ -39,8 +39,8 @@ def http_protocol(header_timeout_s: float) -> type[H11Protocol]:
     """The protocol class for uvicorn's `http` setting.
 
     Args:
-        header_timeout_s: seconds from a connection's start, or from the first byte of a later request
-            on it, to the end of the request's headers; then the connection is closed.
+        header_timeout_s: seconds from a connection's start, or from the first byte of a later
+            request on it, to the end of the request's headers; then the connection is closed.
     """
 
     class HttpProtocol(H11Protocol):

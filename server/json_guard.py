@@ -18,8 +18,8 @@ class _DuplicateKeyError(Exception):
 def parse_json_object(body: bytes, *, max_depth: int) -> dict[str, object]:
     """Parse a body that must be one JSON object; key order is kept.
 
-    Refused: other encodings than UTF-8, NaN and infinities (also by overflow, as 1e400), duplicate keys,
-    lone surrogates, nesting deeper than `max_depth`, integers beyond Python's digit limit.
+    Refused: other encodings than UTF-8, NaN and infinities (also by overflow, as 1e400), duplicate
+    keys, lone surrogates, nesting deeper than `max_depth`, integers beyond Python's digit limit.
 
     Raises:
         MalformedBodyError: with the path of the offending value where there is one.
@@ -42,9 +42,7 @@ def parse_json_object(body: bytes, *, max_depth: int) -> dict[str, object]:
         raise MalformedBodyError("The body has an integer of too many digits") from error
     if not isinstance(value, dict):
         raise MalformedBodyError("The body is JSON, but not an object: send {...}")
-    _check(
-        value, max_depth=max_depth, has_surrogates=_SURROGATE_ESCAPE.search(body) is not None
-    )
+    _check(value, max_depth=max_depth, has_surrogates=_SURROGATE_ESCAPE.search(body) is not None)
     return value
 
 
@@ -104,5 +102,3 @@ def _too_deep(max_depth: int) -> MalformedBodyError:
     return MalformedBodyError(
         f"The body nests arrays and objects deeper than max_json_depth={max_depth}"
     )
-
-

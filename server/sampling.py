@@ -26,7 +26,7 @@ def sampling_params(
 
     * Of `max_tokens` and `max_completion_tokens` the smaller counts, cut to the context's room.
     * `top_p` 0 and temperatures below 1e-5 mean greedy.
-    * The vocabulary's end tokens end free text, whatever the model's own configuration lists. Under a
+    * The vocabulary's end tokens end free text, whatever the model's configuration lists. Under a
       grammar the engine lets neither them nor `stop_token_ids` cut an incomplete text.
 
     Raises:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -13,15 +12,11 @@ from server.assembly import load_server
 from server.http_protocol import uvicorn_config
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import Callable
     from pathlib import Path
     from socket import socket
 
-    from fastapi import FastAPI
-
     from engine.config import EngineConfig
-    from server.app import Lifespan
-    from server.assembly import LoadedServer
     from server.config import ServerConfig
 
 
@@ -45,24 +40,11 @@ def run_server(
         EngineError: the engine refuses the model or an option.
     """
     loaded = load_server(model_folder, engine_config, server_config, announce=announce)
-    app = create_app(loaded.services, lifespan=_engine_lifespan(loaded))
+    app = create_app(loaded.services, lifespan=loaded.lifespan)
     names = loaded.services.model.names
     _AnnouncingServer(
         uvicorn_config(app, server_config), lambda url: announce(_greeting(url, names[0]))
     ).run()
-
-
-def _engine_lifespan(loaded: LoadedServer) -> Lifespan:
-    @asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        loaded.engine.start()
-        try:
-            yield
-        finally:
-            await loaded.engine.shutdown()
-            loaded.services.compiler.close()
-
-    return lifespan
 
 
 class _AnnouncingServer(uvicorn.Server):

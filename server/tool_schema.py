@@ -38,13 +38,13 @@ def argument_schema(function: FunctionDefinition, index: int) -> dict[str, objec
     if parameters is None:
         return _NO_ARGUMENTS
     if not isinstance(parameters, dict):
-        raise InvalidToolError(
-            index, function.name, "(root): a JSON Schema of an object is needed"
-        )
+        raise InvalidToolError(index, function.name, "(root): a JSON Schema of an object is needed")
     kind = parameters.get("type", "object")
     if kind != "object" and not (isinstance(kind, list) and "object" in kind):
         raise InvalidToolError(
-            index, function.name, f"/type: arguments are an object, so it must be 'object', not {kind!r}"
+            index,
+            function.name,
+            f"/type: arguments are an object, so it must be 'object', not {kind!r}",
         )
     if not parameters.get("properties") and parameters.keys() <= _ANNOTATIONS:
         return {**parameters, **_NO_ARGUMENTS} if not parameters.get("required") else parameters
@@ -52,6 +52,8 @@ def argument_schema(function: FunctionDefinition, index: int) -> dict[str, objec
 
 
 def _schema_of_list(parameters: list[object], name: str, index: int) -> dict[str, object]:
+    if not parameters:
+        raise InvalidToolError(index, name, "(root): an empty list is no schema; leave it out")
     properties: dict[str, object] = {}
     required: list[str] = []
     for place, parameter in enumerate(parameters):

@@ -1,1 +1,1 @@
-"""Chat: from messages and tools to prompt token ids, where a caller's text never becomes control."""
+"""Chat: from messages and tools to prompt token ids; a caller's text never becomes control."""

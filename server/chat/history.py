@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from server.wire.messages import Message, ToolCallMessage
 
 TemplateMessage: TypeAlias = dict[str, object]
-"""What templates read: role, content (always text), and name, tool_calls, reasoning_content if any."""
+"""What templates read: role, content (always text); name, tool_calls, reasoning_content if any."""
 
 
 def check_history(messages: Sequence[Message]) -> None:
@@ -72,9 +72,7 @@ def template_messages(messages: Sequence[Message], shield: Shield) -> list[Templ
     return list(_template_messages(messages, shield))
 
 
-def _template_messages(
-    messages: Sequence[Message], shield: Shield
-) -> Iterator[TemplateMessage]:
+def _template_messages(messages: Sequence[Message], shield: Shield) -> Iterator[TemplateMessage]:
     names_of_calls: dict[str, str] = {}
     for message in messages:
         converted: TemplateMessage = {
@@ -90,9 +88,7 @@ def _template_messages(
                 pass
             case AssistantMessage():
                 _add_assistant_fields(converted, message, shield)
-                names_of_calls |= {
-                    call.id: call.function.name for call in message.tool_calls or []
-                }
+                names_of_calls |= {call.id: call.function.name for call in message.tool_calls or []}
             case ToolMessage():
                 call_id = _call_id(message) or ""
                 converted["tool_call_id"] = shield.protect(call_id)

@@ -164,7 +164,5 @@ def _template_tool(tool: Tool, index: int) -> dict[str, object]:
 
 def _caller_texts(request: ChatCompletionRequest) -> list[str]:
     return [
-        text
-        for message in request.messages
-        for text in texts_in(message.model_dump(mode="python"))
+        text for message in request.messages for text in texts_in(message.model_dump(mode="python"))
     ]

@@ -1,4 +1,4 @@
-"""PromptTokenizer: rendered prompt text to token ids; marks by name, everything else as plain text."""
+"""PromptTokenizer: rendered prompt text to token ids; marks by name, all else as plain text."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class _Control:
 class PromptTokenizer:
     """Tokenises segment by segment: control tokens on in the template's text, off in all other.
 
-    Gives the ids of the tokenizer itself for every prompt in which no caller's text spells a control
-    token. Added tokens that are white space only are text.
+    Gives the ids of the tokenizer itself for every prompt in which no caller's text spells a
+    control token. Added tokens that are white space only are text.
 
     Args:
         tokenizer_json: the text of the tokenizer.json.
@@ -89,7 +89,7 @@ def _num_bytes(token: str) -> int:
 
 
 def _without_first_prefix(document: Mapping[str, object]) -> dict[str, object]:
-    """The tokenizer as it acts behind a control token: a space goes before the very first text only."""
+    """The tokenizer as it acts behind a control token: only the very first text gets a space."""
     text = json.dumps(document["pre_tokenizer"])
     changed = text.replace('"prepend_scheme": "first"', '"prepend_scheme": "never"')
     return dict(document) | {"pre_tokenizer": json.loads(changed)}

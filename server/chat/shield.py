@@ -1,4 +1,4 @@
-"""Shield: keeps the caller's text from spelling control tokens while a chat template handles it.
+r"""Shield: keeps the caller's text from spelling control tokens while a chat template handles it.
 
 A template mixes its own marks (`<|im_start|>`) with the caller's text, and may trim, split or quote
 that text on the way. So the text stays in place, but the first character of everything in it that
@@ -41,12 +41,12 @@ class Marks:
 
     @cached_property
     def heads(self) -> frozenset[str]:
-        """The proper prefixes of spellings: text that ends so could be completed by what follows."""
+        """The proper prefixes of spellings: such an end could be completed by what follows."""
         return frozenset(text[:end] for text in self.spellings for end in range(1, len(text)))
 
     @cached_property
     def tails(self) -> frozenset[str]:
-        """The proper suffixes of spellings: text that begins so could complete what precedes."""
+        """The proper suffixes of spellings: such a beginning could complete what precedes."""
         return frozenset(text[start:] for text in self.spellings for start in range(1, len(text)))
 
 

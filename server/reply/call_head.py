@@ -31,8 +31,8 @@ class HeadStatus(Enum):
 class CallHead:
     """The head of one call.
 
-    The arguments have begun when `{` and the quote of a first key, or `}`, are there. So `{a:1}` and
-    a call of an unknown function are no calls, and stay text.
+    The arguments have begun when `{` and the quote of a first key, or `}`, are there. So `{a:1}`
+    and a call of an unknown function are no calls, and stay text.
 
     Args:
         names: the functions that may be called.
@@ -61,7 +61,11 @@ class CallHead:
     def _feed_token(self, character: str) -> HeadStatus:
         if not self._matched and character in _WHITE_SPACE:
             return HeadStatus.INCOMPLETE
-        if self._name_is_closed and len(self._tokens) == len(_BEFORE_ARGUMENTS) and character == "}":
+        if (
+            self._name_is_closed
+            and len(self._tokens) == len(_BEFORE_ARGUMENTS)
+            and character == "}"
+        ):
             return HeadStatus.NO_ARGUMENTS
         if character != self._tokens[0][len(self._matched)]:
             return HeadStatus.MALFORMED

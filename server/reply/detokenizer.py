@@ -32,8 +32,8 @@ Piece: TypeAlias = TextPiece | TagPiece
 class Detokenizer:
     """The text of one sequence.
 
-    Control tokens named in `tags` come through as such, all others are hidden. Bytes that are no UTF-8
-    become U+FFFD. The text is the tokens' own bytes: no space is added or taken.
+    Control tokens named in `tags` come through as such, all others are hidden. Bytes that are no
+    UTF-8 become U+FFFD. The text is the tokens' own bytes: no space is added or taken.
 
     Args:
         vocabulary: of the model.

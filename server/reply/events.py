@@ -1,8 +1,9 @@
-"""ReplyEvent: what happens in one answer, in order; streams and whole answers fold the same events."""
+"""ReplyEvent: what happens in one answer; streams and whole answers fold the same events."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -47,17 +48,15 @@ ReplyEvent: TypeAlias = (
 )
 
 
+_PIECES = (TextEvent, ReasoningEvent, CallArgumentsEvent)
+
+
 def merge_events(events: Iterable[ReplyEvent]) -> list[ReplyEvent]:
-    """The same events with neighbouring pieces of one text as one, so that one step is one chunk."""
+    """The same events, neighbouring pieces of one text as one: so one step is one chunk."""
     merged: list[ReplyEvent] = []
-    for event in events:
-        match (merged[-1] if merged else None), event:
-            case TextEvent(before), TextEvent(text):
-                merged[-1] = TextEvent(before + text)
-            case ReasoningEvent(before), ReasoningEvent(text):
-                merged[-1] = ReasoningEvent(before + text)
-            case CallArgumentsEvent(before), CallArgumentsEvent(text):
-                merged[-1] = CallArgumentsEvent(before + text)
-            case _:
-                merged.append(event)
+    for kind, group in groupby(events, type):
+        if issubclass(kind, _PIECES):
+            merged.append(kind("".join(event.text for event in group if isinstance(event, _PIECES))))
+        else:
+            merged += group
     return merged

@@ -15,9 +15,10 @@ class JsonSpan:
         self._in_string = False
         self._after_backslash = False
 
-    def find_end(self, text: str) -> int | None:
+    def find_end(self, text: str, start: int) -> int | None:
         """The index behind the object's last brace, None if it goes on after `text`."""
-        for index, character in enumerate(text):
+        for index in range(start, len(text)):
+            character = text[index]
             if self._in_string:
                 if self._after_backslash:
                     self._after_backslash = False

@@ -99,8 +99,9 @@ class ReplyParser:
         """The events that more text brings."""
         text = self._held + text
         self._held = ""
-        while text:
-            text = self._take(text)
+        position = 0
+        while position < len(text):
+            position = self._take(text, position)
         return self._take_events()
 
     def feed_tag(self, tag: str) -> list[ReplyEvent]:
@@ -123,40 +124,42 @@ class ReplyParser:
         self._space = []
         return self._take_events()
 
-    def _take(self, text: str) -> str:
-        """Take from the front of the text; return what is left."""
+    def _take(self, text: str, start: int) -> int:
+        """Take some of the text from `start` on; return the index of what is left."""
         match self._state:
             case _State.TEXT | _State.REASONING | _State.JUNK:
-                return self._take_until_tag(text)
+                return self._take_until_tag(text, start)
             case _State.HEAD:
-                return self._take_head(text)
+                return self._take_head(text, start)
             case _State.ARGUMENTS:
-                return self._take_arguments(text)
+                return self._take_arguments(text, start)
             case _State.OUTER_BRACE:
-                rest = text.lstrip(_WHITE_SPACE)
-                if rest:
-                    self._state = _State.CLOSING if rest[0] == "}" else _State.JUNK
-                return rest[1:] if self._state is _State.CLOSING else rest
+                start = _skip_space(text, start)
+                if start == len(text):
+                    return start
+                is_closed = text[start] == "}"
+                self._state = _State.CLOSING if is_closed else _State.JUNK
+                return start + is_closed
             case _State.CLOSING:
-                return self._take_closing(text)
+                return self._take_closing(text, start)
             case _:
                 assert_never(self._state)
 
-    def _take_until_tag(self, text: str) -> str:
+    def _take_until_tag(self, text: str, start: int) -> int:
         tags = [tag for tag in self._active_tags() if tag not in self._token_tags]
-        found = find_tag(text, tags)
+        found = find_tag(text, tags, start)
         if found is None:
-            end = len(text) - num_held_back(text, tags)
-            self._take_plain(text[:end])
+            end = len(text) - num_held_back(text, start, tags)
+            self._take_plain(text[start:end])
             self._held = text[end:]
-            return ""
+            return len(text)
         index, tag = found
-        self._take_plain(text[:index])
-        if tag not in self._active_tags():  # `<think>` behind text that came with it
-            self._take_plain(tag)
-        else:
+        self._take_plain(text[start:index])
+        if tag in self._active_tags():
             self._enter(tag)
-        return text[index + len(tag) :]
+        else:  # `<think>` behind text that came with it
+            self._take_plain(tag)
+        return index + len(tag)
 
     def _active_tags(self) -> tuple[str, ...]:
         calls = (CALL_OPEN,) if self._function_names else ()
@@ -190,17 +193,17 @@ class ReplyParser:
                 self._state = _State.TEXT
                 self._drops_space = True
 
-    def _take_head(self, text: str) -> str:
-        for index, character in enumerate(text):
-            status = self._head.feed(character)
+    def _take_head(self, text: str, start: int) -> int:
+        for index in range(start, len(text)):
+            status = self._head.feed(text[index])
             if status is HeadStatus.MALFORMED:
                 self._refuse_head()
-                return text[index:]
-            self._head_text += character
+                return index
+            self._head_text += text[index]
             if status is not HeadStatus.INCOMPLETE:
                 self._start_call(has_arguments=status is HeadStatus.ARGUMENTS)
-                return text[index + 1 :]
-        return ""
+                return index + 1
+        return len(text)
 
     def _refuse_head(self) -> None:
         """The block is no call: its text, and the space before it, are text after all."""
@@ -217,29 +220,29 @@ class ReplyParser:
         self._state = _State.ARGUMENTS
         self._span = JsonSpan()
         self._events.append(CallArgumentsEvent("{"))
-        self._take_arguments(self._head.arguments[1:])
+        self._take_arguments(self._head.arguments, 1)
 
-    def _take_arguments(self, text: str) -> str:
-        end = self._span.find_end(text)
-        arguments = text if end is None else text[:end]
-        if arguments:
+    def _take_arguments(self, text: str, start: int) -> int:
+        end = self._span.find_end(text, start)
+        if arguments := text[start:end]:
             self._events.append(CallArgumentsEvent(arguments))
         if end is None:
-            return ""
+            return len(text)
         self._events.append(CallEndEvent())
         self._state = _State.OUTER_BRACE
-        return text[end:]
+        return end
 
-    def _take_closing(self, text: str) -> str:
-        rest = text.lstrip(_WHITE_SPACE)
-        if CALL_CLOSE in self._token_tags or not CALL_CLOSE.startswith(rest[: len(CALL_CLOSE)]):
+    def _take_closing(self, text: str, start: int) -> int:
+        start = _skip_space(text, start)
+        rest = text[start : start + len(CALL_CLOSE)]
+        if CALL_CLOSE in self._token_tags or not CALL_CLOSE.startswith(rest):
             self._state = _State.TEXT if rest else self._state
-            return rest
-        if len(rest) < len(CALL_CLOSE):
+            return start
+        if rest != CALL_CLOSE:
             self._held = rest
-            return ""
+            return len(text)
         self._enter(CALL_CLOSE)
-        return rest[len(CALL_CLOSE) :]
+        return start + len(CALL_CLOSE)
 
     def _take_plain(self, text: str) -> None:
         """Take text in which no tag is active."""
@@ -247,7 +250,7 @@ class ReplyParser:
             case _State.TEXT | _State.REASONING:
                 self._take_spaced(text)
             case _State.ARGUMENTS:
-                self._take_arguments(text)
+                self._take_arguments(text, 0)
             case _State.CLOSING:
                 self._state = _State.TEXT
                 self._take_spaced(text)
@@ -287,3 +290,9 @@ class ReplyParser:
     def _take_events(self) -> list[ReplyEvent]:
         events, self._events = self._events, []
         return merge_events(events)
+
+
+def _skip_space(text: str, start: int) -> int:
+    while start < len(text) and text[start] in _WHITE_SPACE:
+        start += 1
+    return start

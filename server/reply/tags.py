@@ -8,16 +8,27 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 
-def find_tag(text: str, tags: Collection[str]) -> tuple[int, str] | None:
-    """Index and spelling of the first tag in the text, None if there is none."""
-    found = [(index, tag) for tag in tags if (index := text.find(tag)) >= 0]
-    return min(found, default=None)
+def find_tag(text: str, tags: Collection[str], start: int) -> tuple[int, str] | None:
+    """Index and spelling of the first tag at or behind `start`; linear in what is looked at.
+
+    Args:
+        text: where to look.
+        tags: each begins with "<"; none is a prefix of another.
+        start: index into the text.
+    """
+    index = text.find("<", start) if tags else -1
+    while index >= 0:
+        for tag in tags:
+            if text.startswith(tag, index):
+                return index, tag
+        index = text.find("<", index + 1)
+    return None
 
 
-def num_held_back(text: str, tags: Collection[str]) -> int:
-    """Characters at the end of the text that are the beginning of a tag, cut off."""
+def num_held_back(text: str, start: int, tags: Collection[str]) -> int:
+    """Characters at the end of the text, behind `start`, that are a cut off beginning of a tag."""
     longest = max(map(len, tags), default=1) - 1
-    for length in range(min(longest, len(text)), 0, -1):
+    for length in range(min(longest, len(text) - start), 0, -1):
         end = text[-length:]
         if any(tag.startswith(end) for tag in tags):
             return length

@@ -1,4 +1,4 @@
-"""WireModel: the base of every request type; strict, and it remembers the fields that it does not know."""
+"""WireModel: the base of every request type; strict, and it keeps unknown fields apart."""
 
 from __future__ import annotations
 

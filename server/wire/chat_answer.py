@@ -133,7 +133,7 @@ def usage_body(usage: Usage) -> Json:
 
 
 def logprobs_body(vocabulary: Vocabulary, logprobs: Sequence[TokenLogprobs]) -> Json:
-    """The `logprobs` object: natural logarithms after the mask, before temperature; always finite."""
+    """The `logprobs` object: natural logarithms after the mask, before temperature."""
     content = []
     for entry in logprobs:
         top = [_token_body(vocabulary, token_id, value) for token_id, value in entry.top]

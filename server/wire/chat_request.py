@@ -1,4 +1,4 @@
-"""ChatCompletionRequest: the body of POST /v1/chat/completions, with every field that is honoured."""
+"""ChatCompletionRequest: the body of POST /v1/chat/completions."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ class ChatCompletionRequest(WireModel):
     logprobs: bool | None = None
     top_logprobs: Annotated[int, Field(ge=0, le=20)] | None = None
 
-    reasoning_effort: (
-        OneOf["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None
-    ) = None
+    reasoning_effort: OneOf["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = (
+        None
+    )
     chat_template_kwargs: dict[str, object] | None = None
     add_generation_prompt: OneOf[True] | None = None
     continue_final_message: OneOf[False] | None = None

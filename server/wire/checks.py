@@ -61,9 +61,7 @@ def _check_stops(request: ChatCompletionRequest, config: ServerConfig) -> None:
             raise InvalidValueError(
                 "stop", f"at most {config.max_stop_string_chars} characters, got {len(stop)}"
             )
-    _check_count(
-        "stop_token_ids", len(request.stop_token_ids or []), config.max_stop_token_ids
-    )
+    _check_count("stop_token_ids", len(request.stop_token_ids or []), config.max_stop_token_ids)
 
 
 def _check_short_texts(request: ChatCompletionRequest, config: ServerConfig) -> None:

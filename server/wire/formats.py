@@ -1,4 +1,4 @@
-"""Formats that an answer can be bound to: `response_format` and the `structured_outputs` extension."""
+"""Formats that an answer can be bound to: `response_format` and `structured_outputs`."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ REFUSED_FIELDS = {
     "prompt_logprobs": "remove it",
     "truncate_prompt_tokens": "shorten the messages",
 }
-"""Fields of OpenAI's API or of other servers whose silent loss would change what the caller gets."""
+"""Fields of OpenAI's API or of other servers whose silent loss would change the answer."""
 
 
 @dataclass(frozen=True, slots=True)

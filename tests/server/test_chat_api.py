@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import openai
 import pytest
@@ -15,33 +16,39 @@ from tests.support.chat_server import (
     OPEN_THINKING_TEMPLATE,
     PLAIN_TEMPLATE,
     THINKING_TEMPLATE,
+    ScriptedServices,
     make_services,
     running,
 )
 
-USER = [{"role": "user", "content": "hi"}]
+USER: Any = [{"role": "user", "content": "hi"}]
 SCHEMA = {
     "type": "object",
     "properties": {"n": {"type": "integer"}},
     "required": ["n"],
     "additionalProperties": False,
 }
-TOOLS = [
+TOOLS: Any = [
     {"type": "function", "function": {"name": "f", "parameters": SCHEMA}},
     {"type": "function", "function": {"name": "g"}},
 ]
-FORMAT = {"type": "json_schema", "json_schema": {"name": "d", "schema": SCHEMA, "strict": True}}
+FORMAT: Any = {
+    "type": "json_schema",
+    "json_schema": {"name": "d", "schema": SCHEMA, "strict": True},
+}
 F = '<tool_call>\n{"name": "f", "arguments": {"n": 1}}\n</tool_call>'
 G = '<tool_call>\n{"name": "g", "arguments": {}}\n</tool_call>'
 
 
-def ask(*texts: str, services=None, **fields: object):
+def ask(*texts: str, services: ScriptedServices | None = None, **fields: Any) -> Any:
     """One request to a server whose model writes the texts."""
     services = services or make_services(*texts)
-    with running(services) as url:
-        with openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
-            answer = client.chat.completions.create(**({"model": MODEL, "messages": USER} | fields))
-            return list(answer) if fields.get("stream") else answer
+    with (
+        running(services) as url,
+        openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client,
+    ):
+        answer = client.chat.completions.create(**({"model": MODEL, "messages": USER} | fields))
+        return list(answer) if fields.get("stream") else answer
 
 
 def test_a_text_answer_has_every_required_field():
@@ -116,9 +123,7 @@ def test_a_document_is_the_content_and_parses():
         running(services) as url,
         openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client,
     ):
-        answer = client.chat.completions.parse(
-            model=MODEL, messages=USER, response_format=Document
-        )
+        answer = client.chat.completions.parse(model=MODEL, messages=USER, response_format=Document)
     assert answer.choices[0].message.parsed == Document(n=7)
     assert services.engine.requests[0].constraint is not None
 
@@ -139,6 +144,7 @@ def test_every_way_to_ask_for_a_document_is_enforced(fields):
     services = make_services('{"n": 1}')
     assert ask(services=services, **fields).choices[0].message.content == '{"n": 1}'
     constraint = services.engine.requests[0].constraint
+    assert constraint is not None
     assert constraint.is_complete
 
 
@@ -201,7 +207,10 @@ def test_logprobs_have_text_and_bytes():
     assert [entry.bytes for entry in content] == [[0xC3], [0xA9]]
     assert content[0].token == "\ufffd"
     assert content[0].logprob == -0.5
-    assert [(top.bytes, top.logprob) for top in content[0].top_logprobs] == [([0], -1.0), ([1], -2.0)]
+    assert [(top.bytes, top.logprob) for top in content[0].top_logprobs] == [
+        ([0], -1.0),
+        ([1], -2.0),
+    ]
 
 
 def test_sampling_fields_reach_the_engine():
@@ -216,12 +225,21 @@ def test_sampling_fields_reach_the_engine():
         max_tokens=50,
         max_completion_tokens=40,
         extra_body={
-            "top_k": 4, "min_p": 0.1, "repetition_penalty": 1.1, "min_tokens": 2,
-            "ignore_eos": True, "stop_token_ids": [9],
+            "top_k": 4,
+            "min_p": 0.1,
+            "repetition_penalty": 1.1,
+            "min_tokens": 2,
+            "ignore_eos": True,
+            "stop_token_ids": [9],
         },
-    )  # fmt: skip
+    )
     sampling = services.engine.requests[0].sampling
-    assert (sampling.temperature, sampling.top_p, sampling.top_k, sampling.min_p) == (0.5, 0.9, 4, 0.1)
+    assert (sampling.temperature, sampling.top_p, sampling.top_k, sampling.min_p) == (
+        0.5,
+        0.9,
+        4,
+        0.1,
+    )
     assert (sampling.presence_penalty, sampling.frequency_penalty) == (0.1, -0.2)
     assert (sampling.repetition_penalty, dict(sampling.logit_bias)) == (1.1, {5: -3})
     assert (sampling.max_tokens, sampling.min_tokens, sampling.ignore_eos) == (40, 2, True)
@@ -247,36 +265,116 @@ def test_zero_like_sampling_is_greedy_and_lengths_are_cut_to_the_context():
         ({"logit_bias": {"-1": 1}}, "logit_bias", "invalid_value", "'-1' is not a token id"),
         ({"logit_bias": {"hello": 1}}, "logit_bias", "invalid_value", "'hello' is not a token id"),
         ({"extra_body": {"stop_token_ids": [999999]}}, "stop_token_ids", "invalid_value", "999999"),
-        ({"max_tokens": 3, "extra_body": {"min_tokens": 4}}, "min_tokens", "invalid_value", "4 is more"),
-        ({"messages": [{"role": "user", "content": "x" * 30_000}]}, "messages", "context_length_exceeded",
-         "maximum context length is 20000 tokens"),
-        ({"response_format": FORMAT | {"json_schema": {"name": "d", "schema": {"type": "objekt"}}}},
-         "response_format", None, "Invalid schema for response_format: (root): 'type' 'objekt'"),
-        ({"response_format": {"type": "json_schema", "json_schema": {"name": "d", "schema": {
-            "type": "object", "properties": {"a": {"type": "string", "pattern": "[a-"}}}}}},
-         "response_format", None, "Invalid schema for response_format: /properties/a: "),
-        ({"tools": [*TOOLS, {"type": "function", "function": {"name": "bad", "parameters": {
-            "type": "object", "properties": {"a": {"type": "objekt"}}}}}]},
-         "tools[2].function.parameters", "invalid_function_parameters",
-         "Invalid schema for function 'bad': /properties/a: 'type' 'objekt'"),
-        ({"tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "string"}}}]},
-         "tools[0].function.parameters", "invalid_function_parameters", "arguments are an object"),
-        ({"extra_body": {"structured_outputs": {"choice": []}}}, "structured_outputs.choice",
-         "invalid_value", "at least 1 option"),  # B062
-        ({"extra_body": {"structured_outputs": {"json_object": False}}}, "structured_outputs.json_object",
-         "unsupported_value", "false asks for nothing"),
-        ({"extra_body": {"structured_outputs": {}}}, "structured_outputs", "invalid_value", "exactly one"),
-        ({"extra_body": {"guided_json": ""}}, "guided_json", "invalid_value", "not the JSON of a schema"),
-        ({"extra_body": {"guided_regex": "("}}, "guided_regex", None, "Invalid schema for guided_regex"),
+        (
+            {"max_tokens": 3, "extra_body": {"min_tokens": 4}},
+            "min_tokens",
+            "invalid_value",
+            "4 is more",
+        ),
+        (
+            {"messages": [{"role": "user", "content": "x" * 30_000}]},
+            "messages",
+            "context_length_exceeded",
+            "maximum context length is 20000 tokens",
+        ),
+        (
+            {
+                "response_format": FORMAT
+                | {"json_schema": {"name": "d", "schema": {"type": "objekt"}}}
+            },
+            "response_format",
+            None,
+            "Invalid schema for response_format: (root): 'type' 'objekt'",
+        ),
+        (
+            {
+                "response_format": {
+                    "type": "json_schema",
+                    "json_schema": {
+                        "name": "d",
+                        "schema": {
+                            "type": "object",
+                            "properties": {"a": {"type": "string", "pattern": "[a-"}},
+                        },
+                    },
+                }
+            },
+            "response_format",
+            None,
+            "Invalid schema for response_format: /properties/a: ",
+        ),
+        (
+            {
+                "tools": [
+                    *TOOLS,
+                    {
+                        "type": "function",
+                        "function": {
+                            "name": "bad",
+                            "parameters": {
+                                "type": "object",
+                                "properties": {"a": {"type": "objekt"}},
+                            },
+                        },
+                    },
+                ]
+            },
+            "tools[2].function.parameters",
+            "invalid_function_parameters",
+            "Invalid schema for function 'bad': /properties/a: 'type' 'objekt'",
+        ),
+        (
+            {
+                "tools": [
+                    {
+                        "type": "function",
+                        "function": {"name": "f", "parameters": {"type": "string"}},
+                    }
+                ]
+            },
+            "tools[0].function.parameters",
+            "invalid_function_parameters",
+            "arguments are an object",
+        ),
+        (
+            {"extra_body": {"structured_outputs": {"choice": []}}},
+            "structured_outputs.choice",
+            "invalid_value",
+            "at least 1 option",
+        ),  # B062
+        (
+            {"extra_body": {"structured_outputs": {"json_object": False}}},
+            "structured_outputs.json_object",
+            "unsupported_value",
+            "false asks for nothing",
+        ),
+        (
+            {"extra_body": {"structured_outputs": {}}},
+            "structured_outputs",
+            "invalid_value",
+            "exactly one",
+        ),
+        (
+            {"extra_body": {"guided_json": ""}},
+            "guided_json",
+            "invalid_value",
+            "not the JSON of a schema",
+        ),
+        (
+            {"extra_body": {"guided_regex": "("}},
+            "guided_regex",
+            None,
+            "Invalid schema for guided_regex",
+        ),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("stream", [False, True])
 def test_refusals_name_the_field_before_anything_is_sent(fields, param, code, message, stream):
     """B064: and the server goes on."""
     services = make_services("ok")
     with pytest.raises(openai.APIStatusError) as caught:
         ask(services=services, stream=stream, **fields)
-    error = caught.value.body
+    error: Any = caught.value.body
     assert (error["param"], error["code"]) == (param, code)
     assert message in error["message"]
     assert error["type"] == "invalid_request_error"

@@ -1,8 +1,9 @@
-"""Streams: the rules R1 to R18 of the chunk protocol, checked on the wire and with OpenAI's client."""
+"""Streams: rules R1 to R18 of the chunk protocol, on the wire and with OpenAI's client."""
 
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import httpx
 import openai
@@ -15,14 +16,14 @@ from pydantic import BaseModel
 from server.config import ServerConfig
 from tests.support.chat_server import CONTROLS, MODEL, THINKING_TEMPLATE, make_services, running
 
-USER = [{"role": "user", "content": "hi"}]
+USER: Any = [{"role": "user", "content": "hi"}]
 SCHEMA = {
     "type": "object",
     "properties": {"n": {"type": "integer"}, "s": {"type": "string"}},
     "required": ["n"],
     "additionalProperties": False,
 }
-TOOLS = [
+TOOLS: Any = [
     {"type": "function", "function": {"name": "f", "parameters": SCHEMA}},
     {"type": "function", "function": {"name": "g"}},
 ]
@@ -54,7 +55,7 @@ def read_events(url: str, **fields: object) -> list[str]:
 
 def stream_of(
     text: str, tokens_per_step: int = 1, controls: tuple[str, ...] = CONTROLS, **fields: object
-) -> list[dict]:
+) -> list[dict[str, Any]]:
     """The chunks of one streamed answer."""
     services = make_services(
         text, template=THINKING_TEMPLATE, tokens_per_step=tokens_per_step, controls=controls
@@ -65,7 +66,7 @@ def stream_of(
     return [json.loads(event) for event in events[:-1]]
 
 
-@pytest.mark.parametrize("controls", [CONTROLS, CONTROLS[:2]], ids=["token tags", "spelled tags"])
+@pytest.mark.parametrize("controls", [CONTROLS, CONTROLS[:2]], ids=["tokens", "spelled"])
 @pytest.mark.parametrize("text", TEXTS)
 def test_every_stream_keeps_the_rules(text, controls):
     chunks = stream_of(text, controls=controls)
@@ -82,7 +83,7 @@ def test_every_stream_keeps_the_rules(text, controls):
     check_call_fragments([call for c in choices for call in c["delta"].get("tool_calls", [])])
 
 
-def check_call_fragments(fragments: list[dict]) -> None:
+def check_call_fragments(fragments: list[dict[str, Any]]) -> None:
     next_index = 0
     ids = set()
     for fragment in fragments:
@@ -105,7 +106,7 @@ def check_call_fragments(fragments: list[dict]) -> None:
     assert len(ids) == next_index
 
 
-def accumulate(chunks) -> dict:
+def accumulate(chunks) -> Any:
     """What the client's own accumulator makes of a stream."""
     state = ChatCompletionStreamState()
     for chunk in chunks:
@@ -113,7 +114,7 @@ def accumulate(chunks) -> dict:
     return comparable(state.get_final_completion())
 
 
-def comparable(completion) -> list[tuple]:
+def comparable(completion) -> Any:
     return [
         (
             choice.index,
@@ -181,12 +182,15 @@ def test_r14_a_cut_document_raises_the_clients_length_error():
 
 def test_the_clients_stream_helper_sees_calls_finish():
     services = make_services(f"{F}\n{G}")
-    strict = [
+    strict: Any = [
         {"type": "function", "function": {**tool["function"], "strict": True}} for tool in TOOLS
     ]
-    with running(services) as url, openai.OpenAI(base_url=f"{url}/v1", api_key="x") as client:
-        with client.chat.completions.stream(model=MODEL, messages=USER, tools=strict) as events:
-            done = [e for e in events if e.type == "tool_calls.function.arguments.done"]
+    with (
+        running(services) as url,
+        openai.OpenAI(base_url=f"{url}/v1", api_key="x") as client,
+        client.chat.completions.stream(model=MODEL, messages=USER, tools=strict) as events,
+    ):
+        done = [e for e in events if e.type == "tool_calls.function.arguments.done"]
     assert [(event.index, event.name, json.loads(event.arguments)) for event in done] == [
         (0, "f", {"n": 1, "s": "天 </b> }"}),
         (1, "g", {}),

@@ -47,29 +47,56 @@ def judge_of(spec, controls: tuple[str, ...]) -> TextJudge:
 
 def accepts(spec, text: str, controls: tuple[str, ...]) -> bool:
     judge = judge_of(spec, controls)
-    pieces = [p if isinstance(p, int) else p.decode() for p in judge.vocabulary.split_controls(text)]
+    pieces = [
+        p if isinstance(p, int) else p.decode() for p in judge.vocabulary.split_controls(text)
+    ]
     return judge.accepts(pieces)
 
 
 TABLE = [
     # fields, accepted, refused
-    ({"tools": TOOLS}, ["", "hi", A, B, f"hi {A}\n{B} there", "<b>"],
-     [A.replace("1", '"x"'), A.replace('"a"', '"c"'), A[:-12], "hi <tool_call>", "<tool_call> is"]),
+    (
+        {"tools": TOOLS},
+        ["", "hi", A, B, f"hi {A}\n{B} there", "<b>"],
+        [
+            A.replace("1", '"x"'),
+            A.replace('"a"', '"c"'),
+            A[:-12],
+            "hi <tool_call>",
+            "<tool_call> is",
+        ],
+    ),
     ({"tools": TOOLS, "parallel_tool_calls": False}, ["hi", A, f"hi {B}"], [A + A, f"{A}\n{B}"]),
-    ({"tools": TOOLS, "tool_choice": "required"}, [A, f"{A}\n{B}", f"{B}\n{B}\n{A}"],
-     ["", "hi", f"hi {A}", A + A, f"{A}\n", DOCUMENT]),
-    ({"tools": TOOLS, "tool_choice": "required", "parallel_tool_calls": False}, [A, B],
-     ["", f"{A}\n{B}"]),
+    (
+        {"tools": TOOLS, "tool_choice": "required"},
+        [A, f"{A}\n{B}", f"{B}\n{B}\n{A}"],
+        ["", "hi", f"hi {A}", A + A, f"{A}\n", DOCUMENT],
+    ),
+    (
+        {"tools": TOOLS, "tool_choice": "required", "parallel_tool_calls": False},
+        [A, B],
+        ["", f"{A}\n{B}"],
+    ),
     ({"tools": TOOLS, "tool_choice": NAMED_B}, [B], [A, "", f"{B}\n{B}", "hi"]),
     ({"tools": TOOLS, "tool_choice": NAMED_B, "response_format": FORMAT}, [B], [A, DOCUMENT]),
     ({"tools": TOOLS, "tool_choice": ALLOWED_B}, [B, f"{B}\n{B}"], [A, ""]),
-    ({"tools": TOOLS, "response_format": FORMAT}, [DOCUMENT, A, f"{A}\n{B}"],  # B044
-     ["", "hi", f"{DOCUMENT}{A}", f"{A}\n{DOCUMENT}", '{"n": "x"}']),
-    ({"tools": TOOLS, "response_format": FORMAT, "parallel_tool_calls": False}, [DOCUMENT, A],
-     [f"{A}\n{B}"]),
+    (
+        {"tools": TOOLS, "response_format": FORMAT},
+        [DOCUMENT, A, f"{A}\n{B}"],  # B044
+        ["", "hi", f"{DOCUMENT}{A}", f"{A}\n{DOCUMENT}", '{"n": "x"}'],
+    ),
+    (
+        {"tools": TOOLS, "response_format": FORMAT, "parallel_tool_calls": False},
+        [DOCUMENT, A],
+        [f"{A}\n{B}"],
+    ),
     ({"tools": TOOLS, "response_format": FORMAT, "tool_choice": "required"}, [A], [DOCUMENT]),
-    ({"tools": TOOLS, "response_format": {"type": "json_object"}}, ['{"x": [1]}', A], ["[1]", "hi"]),
-]  # fmt: skip
+    (
+        {"tools": TOOLS, "response_format": {"type": "json_object"}},
+        ['{"x": [1]}', A],
+        ["[1]", "hi"],
+    ),
+]
 
 
 @pytest.mark.parametrize("controls", [(), TAGS], ids=["spelled tags", "token tags"])
@@ -110,16 +137,22 @@ def test_without_tools_and_formats_there_is_no_grammar():
 
 def test_a_document_alone_is_its_own_spec_so_that_its_cache_entry_is_shared():
     assert spec_of(response_format=FORMAT) == JsonSchema.from_value(SCHEMA)
-    assert spec_of(tools=TOOLS, tool_choice="none", response_format=FORMAT) == JsonSchema.from_value(
-        SCHEMA
-    )
+    assert spec_of(
+        tools=TOOLS, tool_choice="none", response_format=FORMAT
+    ) == JsonSchema.from_value(SCHEMA)
 
 
 @pytest.mark.parametrize(
     "parameters",
-    [None, {}, {"type": "object"}, {"properties": {}}, {"type": "object", "properties": {}, "required": []},
-     {"type": "object", "properties": {}, "additionalProperties": False}, []],
-)  # fmt: skip
+    [
+        None,
+        {},
+        {"type": "object"},
+        {"properties": {}},
+        {"type": "object", "properties": {}, "required": []},
+        {"type": "object", "properties": {}, "additionalProperties": False},
+    ],
+)
 def test_b045_a_tool_without_parameters_takes_the_empty_object_alone(parameters):
     tools = [{"type": "function", "function": {"name": "b", "parameters": parameters}}]
     spec = spec_of(tools=tools, tool_choice=NAMED_B)
@@ -139,9 +172,15 @@ def test_parameters_in_a_list_are_read_as_properties():
 def test_b075_descriptions_do_not_change_the_language():
     text = 'quotes " \n ::= \\ <tool_call>'
     tools = [
-        {"type": "function", "function": {"name": "a", "description": text,
-         "parameters": SCHEMA | {"description": text}}}
-    ]  # fmt: skip
+        {
+            "type": "function",
+            "function": {
+                "name": "a",
+                "description": text,
+                "parameters": SCHEMA | {"description": text},
+            },
+        }
+    ]
     spec = spec_of(tools=tools, tool_choice="required")
     assert isinstance(spec, Structure)
     assert accepts(spec, A, TAGS)

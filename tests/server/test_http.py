@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from contextlib import contextmanager
+from typing import Any
 
 import httpx
 import pytest
@@ -25,7 +26,7 @@ BODY = {"model": MODEL, "messages": [{"role": "user", "content": "hi"}]}
 
 
 @contextmanager
-def client(*texts: str, **config: object):
+def client(*texts: str, **config: Any):
     services = make_services(*texts, config=ServerConfig(**config))
     with running(services) as url, httpx.Client(base_url=url, timeout=30) as http:
         yield http
@@ -65,7 +66,7 @@ def test_every_error_has_the_same_shape():
 
 def test_an_unexpected_error_tells_the_client_nothing_but_its_id(caplog):
     services = make_services("ok")
-    services.prompts.build = None  # type: ignore[method-assign]  # any call is a TypeError
+    services.prompts.build = None  # type: ignore[assignment,method-assign]  # a TypeError
     with running(services) as url:
         response = httpx.post(f"{url}{CHAT}", json=BODY)
     check_error(response, 500, f"its log has it under {response.headers['x-request-id']}")
@@ -121,10 +122,11 @@ def test_slow_headers_and_slow_bodies_are_cut_off():
         b"GET /health HTTP/1.1\r\nHost: x\r\nX-A: " + b"a" * 100_000 + b"\r\n\r\n",
         b"GET /health HTTP/1.1\r\nHost: x\r\n" + b"X-A: b\r\n" * 20_000 + b"\r\n",
         b"POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
-        b"POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n"
+        b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         bytes.fromhex("1603010200010001fc0303"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_http_is_a_400_in_the_same_shape(data):
     with client() as http:
         try:
@@ -204,5 +206,6 @@ def test_a_dead_engine_is_not_ready_but_healthy():
 
 @pytest.mark.parametrize("name", ["max_n", "body_timeout_s", "max_body_bytes"])
 def test_limits_that_make_no_sense_are_refused(name):
+    nonsense: Any = {name: 0}
     with pytest.raises(ValueError, match=f"{name}: 0 is not positive"):
-        ServerConfig(**{name: 0})
+        ServerConfig(**nonsense)

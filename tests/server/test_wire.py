@@ -50,16 +50,26 @@ REFUSALS = [
     ({"messages": []}, "messages", "at least 1 is needed, got 0"),
     ({"messages": None}, "messages", "valid list"),
     ({"messages": USER}, "messages", "valid list"),
-    ({"messages": [{"role": "user", "content": 5}]}, "messages[0].content",
-     "messages[0].content: Input should be a valid string or Input should be a valid list"),
+    (
+        {"messages": [{"role": "user", "content": 5}]},
+        "messages[0].content",
+        "messages[0].content: Input should be a valid string or Input should be a valid list",
+    ),
     ({"messages": [{"role": "user", "content": None}]}, "messages[0].content", "valid string"),
     ({"messages": [{"role": "user"}]}, "messages[0].content", "this field is required"),
-    ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]},
-     "messages[0].content[0]", "'text', 'refusal'"),
+    (
+        {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]},
+        "messages[0].content[0]",
+        "'text', 'refusal'",
+    ),
     ({"messages": [{"role": "root", "content": "hi"}]}, "messages[0]", "'root'"),
     ({"model": ["m"]}, "model", "valid string"),
     ({"user": "u" * 5000}, "user", "at most 4096 characters"),
-    ({"tools": [{"type": "time_machine", "function": {"name": "f"}}]}, "tools[0].type", "'function'"),
+    (
+        {"tools": [{"type": "time_machine", "function": {"name": "f"}}]},
+        "tools[0].type",
+        "'function'",
+    ),
     ({"tools": [TOOL, TOOL]}, "tools[1].function.name", "two tools are named 'f'"),
     ({"tools": [TOOL] * 300}, "tools", "at most 256 are allowed, got 300"),
     *[
@@ -69,27 +79,59 @@ REFUSALS = [
     ({"tool_choice": "requird"}, "tool_choice", "'none', 'auto' or 'required'"),
     ({"tools": [], "tool_choice": "required"}, "tool_choice", "no tools are given"),  # B039
     ({"tool_choice": "required"}, "tool_choice", "no tools are given"),
-    ({"tools": [TOOL], "tool_choice": {"type": "function", "function": "f"}},  # B042
-     "tool_choice.function", "valid dictionary"),
-    ({"tools": [TOOL], "tool_choice": named_tool("g")}, "tool_choice.function.name",
-     "no tool is named 'g'"),
-    ({"tools": [TOOL], "tool_choice": {"type": "allowed_tools",
-      "allowed_tools": {"mode": "auto", "tools": [named_tool("g")]}}},
-     "tool_choice.allowed_tools.tools[0].function.name", "no tool is named 'g'"),
+    (
+        {"tools": [TOOL], "tool_choice": {"type": "function", "function": "f"}},  # B042
+        "tool_choice.function",
+        "valid dictionary",
+    ),
+    (
+        {"tools": [TOOL], "tool_choice": named_tool("g")},
+        "tool_choice.function.name",
+        "no tool is named 'g'",
+    ),
+    (
+        {
+            "tools": [TOOL],
+            "tool_choice": {
+                "type": "allowed_tools",
+                "allowed_tools": {"mode": "auto", "tools": [named_tool("g")]},
+            },
+        },
+        "tool_choice.allowed_tools.tools[0].function.name",
+        "no tool is named 'g'",
+    ),
     ({"response_format": "json"}, "response_format", "valid dictionary"),
     ({"response_format": {"type": "yaml"}}, "response_format", "'text', 'json_object'"),
     ({"response_format": {"type": "json_schema"}}, "response_format.json_schema", "required"),
-    ({"response_format": {"type": "json_schema", "json_schema": {"name": "a b/../c", "schema": {}}}},
-     "response_format.json_schema.name", "1 to 64"),
-    ({"response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": "{}"}}},
-     "response_format.json_schema.schema", "valid dictionary"),
-    ({"response_format": {"type": "json_object"}, "guided_regex": "a"}, "guided_regex",
-     "cannot be combined with response_format"),
+    (
+        {
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {"name": "a b/../c", "schema": {}},
+            }
+        },
+        "response_format.json_schema.name",
+        "1 to 64",
+    ),
+    (
+        {"response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": "{}"}}},
+        "response_format.json_schema.schema",
+        "valid dictionary",
+    ),
+    (
+        {"response_format": {"type": "json_object"}, "guided_regex": "a"},
+        "guided_regex",
+        "cannot be combined with response_format",
+    ),
     ({"structured_outputs": {"grammar": "x"}}, "structured_outputs.grammar", "None"),
     ({"modalities": ["text", "audio"]}, "modalities[1]", "'text'"),
     ({"continue_final_message": True}, "continue_final_message", "False"),
-    ({"messages": "hi", "max_tokens": "x", "temperature": [], "tools": "t"}, "messages", "valid list"),
-]  # fmt: skip
+    (
+        {"messages": "hi", "max_tokens": "x", "temperature": [], "tools": "t"},
+        "messages",
+        "valid list",
+    ),
+]
 
 
 @pytest.mark.parametrize(("fields", "param", "message"), REFUSALS)
@@ -101,7 +143,7 @@ def test_a_wrong_field_is_refused_by_its_path(fields, param, message):
 
 
 def test_a_missing_field_is_named():
-    with pytest.raises(RequestError, match="^messages: this field is required$"):
+    with pytest.raises(RequestError, match=r"^messages: this field is required$"):
         parse_chat_request({"model": "m"})
 
 
@@ -114,9 +156,7 @@ def test_a_field_that_we_may_not_ignore_is_refused_with_a_way_out(name):
 
 def test_b041_null_is_absent_everywhere():
     nulls = {
-        name: None
-        for name in parse_chat_request(BASE).request.model_dump()
-        if name not in BASE
+        name: None for name in parse_chat_request(BASE).request.model_dump() if name not in BASE
     }
     assert admit(BASE | nulls | dict.fromkeys(REFUSED_FIELDS)).ignored == ()
 

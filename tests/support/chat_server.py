@@ -1,11 +1,11 @@
-"""A whole server around a scripted engine: byte tokens, a chat template of our own, real sockets."""
+"""A whole server around a scripted engine: byte tokens, our own templates, real sockets."""
 
 from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 from tokenizers import Tokenizer
@@ -25,6 +25,8 @@ from tests.support.scripted_engine import ScriptedEngine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from server.app import Lifespan
 
 MODEL = "tiny"
 TAGS = ("<think>", "</think>", "<tool_call>", "</tool_call>")
@@ -61,6 +63,13 @@ OPEN_THINKING_TEMPLATE = TOOL_TEMPLATE + "{% if add_generation_prompt %}<think>\
 """The prompt opens the block, as DeepSeek-R1's does."""
 
 
+@dataclass(frozen=True, slots=True)
+class ScriptedServices(Services):
+    """Services whose engine can be asked what it was asked."""
+
+    engine: ScriptedEngine
+
+
 def tokenizer_json(controls: tuple[str, ...] = CONTROLS) -> str:
     return byte_vocabulary(controls)._source.decode()
 
@@ -79,19 +88,20 @@ def prompt_builder(
 
 
 def make_services(
-    *texts: str,
+    *texts: str | None,
     template: str = TOOL_TEMPLATE,
     controls: tuple[str, ...] = CONTROLS,
     config: ServerConfig | None = None,
+    names: tuple[str, ...] = (MODEL,),
     max_model_len: int = 20_000,
-    **engine_options: object,
-) -> Services:
+    **engine_options: Any,
+) -> ScriptedServices:
     """Services whose engine writes `texts`; grammars are compiled by the real compiler."""
     config = config or ServerConfig()
     vocabulary = byte_vocabulary(controls)
-    return Services(
+    return ScriptedServices(
         config=config,
-        model=ServedModel((MODEL,), 1_700_000_000, max_model_len, "fp_test"),
+        model=ServedModel(names, 1_700_000_000, max_model_len, "fp_test"),
         prompts=prompt_builder(template, controls, max_model_len=max_model_len),
         vocabulary=vocabulary,
         compiler=GrammarCompiler(
@@ -103,9 +113,9 @@ def make_services(
 
 
 @contextmanager
-def running(services: Services) -> Iterator[str]:
+def running(services: Services, lifespan: Lifespan | None = None) -> Iterator[str]:
     """Serve on a free port of the loopback; gives the base URL."""
-    config = uvicorn_config(create_app(services), replace(services.config, port=0))
+    config = uvicorn_config(create_app(services, lifespan=lifespan), replace(services.config, port=0))
     started = threading.Event()
 
     class Server(uvicorn.Server):

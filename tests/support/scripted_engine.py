@@ -6,15 +6,21 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from engine.errors import EngineDeadError, InvalidRequestError
 from engine.output import FinishReason, RequestOutput, TokenLogprobs
 from engine.stats import EngineCounters, EngineStats
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Iterator
 
     from engine.request import Request
     from grammars.vocabulary import Vocabulary
+
+
+_PREFERENCE = {byte: rank for rank, byte in enumerate(b'"}],1a0:- ')}
+"""Bytes that bring JSON to its end, the best first."""
 
 
 def token_ids_of(vocabulary: Vocabulary, text: str) -> list[int]:
@@ -36,14 +42,14 @@ class ScriptedEngine:
 
     Args:
         vocabulary: of the scripted texts.
-        texts: what is written.
+        texts: what is written; None: a short text that the constraint allows ("ok" without one).
         tokens_per_step: tokens of one output.
         pause_after: outputs after which nothing more comes until the request is aborted.
         fails_after: outputs after which the request fails with an error.
     """
 
     vocabulary: Vocabulary
-    texts: list[str] = field(default_factory=lambda: ["ok"])
+    texts: list[str | None] = field(default_factory=lambda: ["ok"])
     tokens_per_step: int = 1
     pause_after: int | None = None
     fails_after: int | None = None
@@ -83,7 +89,11 @@ class ScriptedEngine:
             if not has_ended:
                 self.aborted.append(request.request_id)
 
-    def _outputs(self, request: Request, text: str):
+    def _outputs(self, request: Request, text: str | None) -> Iterator[RequestOutput]:
+        if text is None and request.constraint is not None:
+            yield from self._follow(request)
+            return
+        text = text or "ok"
         token_ids = token_ids_of(self.vocabulary, text)
         reason = FinishReason.STOP
         if len(token_ids) >= request.sampling.max_tokens:
@@ -98,6 +108,27 @@ class ScriptedEngine:
             yield RequestOutput(request.request_id, tuple(step), self._logprobs(request, step))
         is_whole = request.constraint is None or request.constraint.is_complete
         assert reason is FinishReason.LENGTH or is_whole, f"{text!r} is not complete"
+        yield RequestOutput(request.request_id, (), (), reason)
+
+    def _follow(self, request: Request) -> Iterator[RequestOutput]:
+        """Take the token that ends soonest of those that the mask allows."""
+        constraint = request.constraint
+        assert constraint is not None
+        row = np.zeros(self.vocabulary.num_words, np.int32)
+        end = self.vocabulary.end_token_ids[0]
+        for number in range(request.sampling.max_tokens):
+            constraint.fill_bitmask(row)
+            allowed = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little"))
+            assert len(allowed) > 0, f"the mask is empty after {number} tokens"
+            token_id = min(map(int, allowed), key=lambda token: _PREFERENCE.get(token, 256))
+            if end in allowed:
+                break
+            assert constraint.accept_token(token_id)
+            yield RequestOutput(
+                request.request_id, (token_id,), self._logprobs(request, [token_id])
+            )
+        is_whole = constraint.is_complete
+        reason = FinishReason.STOP if is_whole else FinishReason.LENGTH
         yield RequestOutput(request.request_id, (), (), reason)
 
     def _logprobs(self, request: Request, token_ids: list[int]) -> tuple[TokenLogprobs, ...]:

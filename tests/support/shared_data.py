@@ -1,4 +1,4 @@
-"""Data beside the repository, where it exists: real tokenizers, recorded requests, hostile inputs."""
+"""Data beside the repository, where it exists: tokenizers, recorded requests, hostile inputs."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import shutil
 from functools import lru_cache
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -40,7 +41,7 @@ def tiny_builder(template: str) -> PromptBuilder:
     return prompt_builder(template)
 
 
-def build(builder: PromptBuilder, messages: list[dict[str, object]], **fields: object):
+def build(builder: PromptBuilder, messages: Any, **fields: object):
     return builder.build(parse_chat_request({"model": "m", "messages": messages} | fields).request)
 
 
@@ -65,15 +66,20 @@ def conversation(text: str) -> tuple[list[dict[str, object]], list[dict[str, obj
         {"role": "assistant", "content": text, "reasoning_content": text, "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": text}]},
         {"role": "assistant", "content": text},
-        {"role": "user", "content": [{"type": "text", "text": text[:3]}, {"type": "text", "text": text[3:]}]},
-    ]  # fmt: skip
+        {
+            "role": "user",
+            "content": [{"type": "text", "text": text[:3]}, {"type": "text", "text": text[3:]}],
+        },
+    ]
     schema = {"type": "object", "properties": {text: {"type": "string", "description": text}}}
     function = {"name": "f", "description": text, "parameters": schema}
     return messages, [{"type": "function", "function": function}]
 
 
 @pytest.mark.parametrize("template", TEMPLATES)
-@pytest.mark.parametrize("text", [INJECTION, *CONTROLS, "<", ">", "<|im_", "im_end|>", "tool_call>"])
+@pytest.mark.parametrize(
+    "text", [INJECTION, *CONTROLS, "<", ">", "<|im_", "im_end|>", "tool_call>"]
+)
 def test_no_text_of_a_caller_adds_a_control_token(template, text):
     builder = tiny_builder(template)
     messages, tools = conversation(text)
@@ -105,15 +111,30 @@ def test_text_that_is_a_template_stays_text():
     [
         ([{"role": "assistant", "content": None}], "assistant\n<|im_end|>"),  # B050
         ([{"role": "assistant", "content": "hi"}], "assistant\nhi<|im_end|>"),  # B052
-        ([{"role": "developer", "content": "d"}, {"role": "system", "content": "s"}],
-         "<|im_start|>system\nd<|im_end|>\n<|im_start|>system\ns<|im_end|>"),
-        ([{"role": "assistant", "content": None, "tool_calls": [CALL]},
-          {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": "15C"}]}],
-         "tool\n15C<|im_end|>"),  # B051
-        ([{"role": "assistant", "tool_calls": [CALL]}, {"role": "tool", "id": "c1", "content": "r"}],
-         "tool\nr<|im_end|>"),  # Qwen-Agent
+        (
+            [{"role": "developer", "content": "d"}, {"role": "system", "content": "s"}],
+            "<|im_start|>system\nd<|im_end|>\n<|im_start|>system\ns<|im_end|>",
+        ),
+        (
+            [
+                {"role": "assistant", "content": None, "tool_calls": [CALL]},
+                {
+                    "role": "tool",
+                    "tool_call_id": "c1",
+                    "content": [{"type": "text", "text": "15C"}],
+                },
+            ],
+            "tool\n15C<|im_end|>",
+        ),  # B051
+        (
+            [
+                {"role": "assistant", "tool_calls": [CALL]},
+                {"role": "tool", "id": "c1", "content": "r"},
+            ],
+            "tool\nr<|im_end|>",
+        ),  # Qwen-Agent
     ],
-)  # fmt: skip
+)
 def test_history_is_rendered_without_gaps(messages, expected):
     text = read(build(tiny_builder(TOOL_TEMPLATE), messages).token_ids)
     assert expected in text
@@ -147,15 +168,31 @@ def test_earlier_arguments_are_shown_whatever_a_client_made_of_them(template, ar
     ("messages", "param", "message"),
     [
         ([{"role": "tool", "content": "x"}], "messages[0].tool_call_id", "the id of its call"),
-        ([{"role": "tool", "tool_call_id": "c1", "content": "x"}], "messages[0].role",
-         "no assistant message before this one has a tool call 'c1'"),
-        ([{"role": "assistant", "tool_calls": [CALL]}, {"role": "tool", "tool_call_id": "c9", "content": "x"}],
-         "messages[1].role", "'c9'"),
-        ([{"role": "assistant", "tool_calls": [CALL]}, {"role": "user", "content": "well?"}],
-         "messages[1].role", "must answer these calls first: c1"),
-        ([{"role": "assistant", "tool_calls": [CALL]}], "messages[1].role", "these calls first: c1"),
+        (
+            [{"role": "tool", "tool_call_id": "c1", "content": "x"}],
+            "messages[0].role",
+            "no assistant message before this one has a tool call 'c1'",
+        ),
+        (
+            [
+                {"role": "assistant", "tool_calls": [CALL]},
+                {"role": "tool", "tool_call_id": "c9", "content": "x"},
+            ],
+            "messages[1].role",
+            "'c9'",
+        ),
+        (
+            [{"role": "assistant", "tool_calls": [CALL]}, {"role": "user", "content": "well?"}],
+            "messages[1].role",
+            "must answer these calls first: c1",
+        ),
+        (
+            [{"role": "assistant", "tool_calls": [CALL]}],
+            "messages[1].role",
+            "these calls first: c1",
+        ),
     ],
-)  # fmt: skip
+)
 def test_calls_and_results_must_belong_together(messages, param, message):
     with pytest.raises(RequestError, match=message) as caught:
         build(tiny_builder(TOOL_TEMPLATE), messages)
@@ -171,9 +208,9 @@ def test_b054_a_template_that_refuses_the_messages_is_a_400_with_its_words():
 
 def test_a_prompt_that_leaves_no_room_is_refused_with_both_numbers():
     builder = prompt_builder(PLAIN_TEMPLATE, max_model_len=50)
-    with pytest.raises(ContextLengthError, match="length is 50 tokens.* come to 59 tokens"):
+    with pytest.raises(ContextLengthError, match=r"length is 50 tokens.* come to 59 tokens"):
         build(builder, [{"role": "user", "content": "x" * 40}])
-    with pytest.raises(ContextLengthError, match="at least [0-9]+ tokens") as caught:
+    with pytest.raises(ContextLengthError, match=r"at least [0-9]+ tokens") as caught:
         build(builder, [{"role": "user", "content": "x" * 10_000}])
     assert caught.value.code == "context_length_exceeded"
 

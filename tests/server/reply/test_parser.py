@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -40,68 +41,202 @@ CASES = [
     Case("empty", "", ""),
     Case("white space alone", " \n ", " \n "),
     Case("text that ends in white space", "Hello.\n\n", "Hello.\n\n"),
-    Case("B001 a long call", call("f", '{"a": 23, "b": 0.8, "code": "ZX39"}'), None,
-         [("f", '{"a": 23, "b": 0.8, "code": "ZX39"}')]),
-    Case("B002 braces at the end", '<tool_call>{"name":"f","arguments":{"q":"x"}}</tool_call>', None,
-         [("f", '{"q":"x"}')]),
+    Case(
+        "B001 a long call",
+        call("f", '{"a": 23, "b": 0.8, "code": "ZX39"}'),
+        None,
+        [("f", '{"a": 23, "b": 0.8, "code": "ZX39"}')],
+    ),
+    Case(
+        "B002 braces at the end",
+        '<tool_call>{"name":"f","arguments":{"q":"x"}}</tool_call>',
+        None,
+        [("f", '{"q":"x"}')],
+    ),
     Case("B004 array of objects at the end", call("f", NESTED), None, [("f", NESTED)]),
     Case("B005 no arguments", call("current_time", "{}"), None, [("current_time", "{}")]),
-    Case("B005 arguments left out", '<tool_call>{"name": "ping"}</tool_call>', None, [("ping", "{}")]),
-    Case("B006 a call behind one without arguments", call("ping", "{}") + "\n" + call("add", '{"a":1}'),
-         None, [("ping", "{}"), ("add", '{"a":1}')]),
-    Case("B009 a brace in a string", call("f", '{"cmd": "touch d/{a,b"}'), None,
-         [("f", '{"cmd": "touch d/{a,b"}')]),
-    Case("B010 blank lines before the brace", '<tool_call>\n\n \t{ "name" : "f" , "arguments" : { "a" : 1 } }'
-         "\n\n</tool_call>", None, [("f", '{ "a" : 1 }')]),
-    Case("B011 the closing tag in a string", call("write", '{"text": "close with </tool_call> here"}'), None,
-         [("write", '{"text": "close with </tool_call> here"}')]),
-    Case("B011 and a second call", call("write", '{"text": "</tool_call>"}') + call("f", "{}"), None,
-         [("write", '{"text": "</tool_call>"}'), ("f", "{}")]),
-    Case("B012 a tag in prose", "The marker <tool_call> opens a call in this format.",
-         "The marker <tool_call> opens a call in this format."),
-    Case("B012 a tag in prose, without tools", "The marker <tool_call> opens a call.",
-         "The marker <tool_call> opens a call.", tools=()),
+    Case(
+        "B005 arguments left out", '<tool_call>{"name": "ping"}</tool_call>', None, [("ping", "{}")]
+    ),
+    Case(
+        "B006 a call behind one without arguments",
+        call("ping", "{}") + "\n" + call("add", '{"a":1}'),
+        None,
+        [("ping", "{}"), ("add", '{"a":1}')],
+    ),
+    Case(
+        "B009 a brace in a string",
+        call("f", '{"cmd": "touch d/{a,b"}'),
+        None,
+        [("f", '{"cmd": "touch d/{a,b"}')],
+    ),
+    Case(
+        "B010 blank lines before the brace",
+        '<tool_call>\n\n \t{ "name" : "f" , "arguments" : { "a" : 1 } }\n\n</tool_call>',
+        None,
+        [("f", '{ "a" : 1 }')],
+    ),
+    Case(
+        "B011 the closing tag in a string",
+        call("write", '{"text": "close with </tool_call> here"}'),
+        None,
+        [("write", '{"text": "close with </tool_call> here"}')],
+    ),
+    Case(
+        "B011 and a second call",
+        call("write", '{"text": "</tool_call>"}') + call("f", "{}"),
+        None,
+        [("write", '{"text": "</tool_call>"}'), ("f", "{}")],
+    ),
+    Case(
+        "B012 a tag in prose",
+        "The marker <tool_call> opens a call in this format.",
+        "The marker <tool_call> opens a call in this format.",
+    ),
+    Case(
+        "B012 a tag in prose, without tools",
+        "The marker <tool_call> opens a call.",
+        "The marker <tool_call> opens a call.",
+        tools=(),
+    ),
     Case("B012 a whole call, without tools", call("f", "{}"), call("f", "{}"), tools=()),
-    Case("B015 two calls at once", call("f", '{"c":"A"}') + "\n" + call("f", '{"c":"B"}'), None,
-         [("f", '{"c":"A"}'), ("f", '{"c":"B"}')]),
-    Case("B017 an unknown tool among others",
-         call("add", '{"a":1}') + call("not_offered", "{}") + call("add", '{"a":2}'),
-         call("not_offered", "{}"), [("add", '{"a":1}'), ("add", '{"a":2}')]),
-    Case("B024 no level of escapes is added", call("f", '{"q": "天气 ☔ \\u4f60"}'), None,
-         [("f", '{"q": "天气 ☔ \\u4f60"}')]),
-    Case("B029 a made-up call",
-         'Example: <tool_call>{"name": "no_such", "arguments": [1,</tool_call> done',
-         'Example: <tool_call>{"name": "no_such", "arguments": [1,</tool_call> done'),
-    Case("B031 a bracket too much", '<tool_call>{"name": "f", "arguments": {"p": "a"}]}</tool_call> end',
-         "end", [("f", '{"p": "a"}')]),
-    Case("B034 no closing tag", '<tool_call>{"name": "f", "arguments": {"a": 1}}', None, [("f", '{"a": 1}')]),
-    Case("B034 a cut closing tag", '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_cal', None,
-         [("f", '{"a": 1}')]),
-    Case("prose behind a call without closing tag", '<tool_call>{"name": "f", "arguments": {}} done', "done",
-         [("f", "{}")]),
-    Case("arguments that are no JSON", "<tool_call>{\"name\":\"f\",\"arguments\":{a:1}}</tool_call>",
-         "<tool_call>{\"name\":\"f\",\"arguments\":{a:1}}</tool_call>"),
-    Case("arguments that are Python", '<tool_call>{"name":"f","arguments":__import__("os")}</tool_call>',
-         '<tool_call>{"name":"f","arguments":__import__("os")}</tool_call>'),
-    Case("cut off in the name", 'Wait.\n<tool_call>\n{"name": "ad', 'Wait.\n<tool_call>\n{"name": "ad'),
-    Case("cut off in the arguments", '<tool_call>\n{"name":"f","arguments":{"a":"', None, [("f", '{"a":"')]),
-    Case("escaped quotes", call("f", '{"a": "say \\"}\\" \\\\"}'), None, [("f", '{"a": "say \\"}\\" \\\\"}')]),
-    Case("text, call, text", "Let me see.\n" + call("f", "{}") + "\nDone.\n", "Let me see.Done.\n",
-         [("f", "{}")]),
-    Case("a tag behind a tag", "<tool_call><tool_call>" + call("f", "{}"), "<tool_call><tool_call>", [("f", "{}")]),
+    Case(
+        "B015 two calls at once",
+        call("f", '{"c":"A"}') + "\n" + call("f", '{"c":"B"}'),
+        None,
+        [("f", '{"c":"A"}'), ("f", '{"c":"B"}')],
+    ),
+    Case(
+        "B017 an unknown tool among others",
+        call("add", '{"a":1}') + call("not_offered", "{}") + call("add", '{"a":2}'),
+        call("not_offered", "{}"),
+        [("add", '{"a":1}'), ("add", '{"a":2}')],
+    ),
+    Case(
+        "B024 no level of escapes is added",
+        call("f", '{"q": "天气 ☔ \\u4f60"}'),
+        None,
+        [("f", '{"q": "天气 ☔ \\u4f60"}')],
+    ),
+    Case(
+        "B029 a made-up call",
+        'Example: <tool_call>{"name": "no_such", "arguments": [1,</tool_call> done',
+        'Example: <tool_call>{"name": "no_such", "arguments": [1,</tool_call> done',
+    ),
+    Case(
+        "B031 a bracket too much",
+        '<tool_call>{"name": "f", "arguments": {"p": "a"}]}</tool_call> end',
+        "end",
+        [("f", '{"p": "a"}')],
+    ),
+    Case(
+        "B034 no closing tag",
+        '<tool_call>{"name": "f", "arguments": {"a": 1}}',
+        None,
+        [("f", '{"a": 1}')],
+    ),
+    Case(
+        "B034 a cut closing tag",
+        '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_cal',
+        None,
+        [("f", '{"a": 1}')],
+    ),
+    Case(
+        "prose behind a call without closing tag",
+        '<tool_call>{"name": "f", "arguments": {}} done',
+        "done",
+        [("f", "{}")],
+    ),
+    Case(
+        "arguments that are no JSON",
+        '<tool_call>{"name":"f","arguments":{a:1}}</tool_call>',
+        '<tool_call>{"name":"f","arguments":{a:1}}</tool_call>',
+    ),
+    Case(
+        "arguments that are Python",
+        '<tool_call>{"name":"f","arguments":__import__("os")}</tool_call>',
+        '<tool_call>{"name":"f","arguments":__import__("os")}</tool_call>',
+    ),
+    Case(
+        "cut off in the name",
+        'Wait.\n<tool_call>\n{"name": "ad',
+        'Wait.\n<tool_call>\n{"name": "ad',
+    ),
+    Case(
+        "cut off in the arguments",
+        '<tool_call>\n{"name":"f","arguments":{"a":"',
+        None,
+        [("f", '{"a":"')],
+    ),
+    Case(
+        "escaped quotes",
+        call("f", '{"a": "say \\"}\\" \\\\"}'),
+        None,
+        [("f", '{"a": "say \\"}\\" \\\\"}')],
+    ),
+    Case(
+        "text, call, text",
+        "Let me see.\n" + call("f", "{}") + "\nDone.\n",
+        "Let me see.Done.\n",
+        [("f", "{}")],
+    ),
+    Case(
+        "a tag behind a tag",
+        "<tool_call><tool_call>" + call("f", "{}"),
+        "<tool_call><tool_call>",
+        [("f", "{}")],
+    ),
     Case("a closing tag alone", "a </tool_call> b", "a </tool_call> b"),
-    Case("B014 a call at once, thinking closed by the prompt", call("f", '{"a":1}'), None, [("f", '{"a":1}')]),
-    Case("B027 a lone < in thoughts", "use <interface> names </thin\n</think>\n\nok", "ok", [],
-         "use <interface> names </thin", Thinking.OPEN),
-    Case("thoughts opened by the model", "<think>\nhm\n</think>\n\nok", "ok", [], "hm", Thinking.OPTIONAL),
-    Case("thoughts, then a call", "<think>\nhm\n</think>\n\n" + call("f", "{}"), None, [("f", "{}")], "hm",
-         Thinking.OPTIONAL),
-    Case("no thoughts though possible", "\nok <think> not", "\nok <think> not", [], None, Thinking.OPTIONAL),
+    Case(
+        "B014 a call at once, thinking closed by the prompt",
+        call("f", '{"a":1}'),
+        None,
+        [("f", '{"a":1}')],
+    ),
+    Case(
+        "B027 a lone < in thoughts",
+        "use <interface> names </thin\n</think>\n\nok",
+        "ok",
+        [],
+        "use <interface> names </thin",
+        Thinking.OPEN,
+    ),
+    Case(
+        "thoughts opened by the model",
+        "<think>\nhm\n</think>\n\nok",
+        "ok",
+        [],
+        "hm",
+        Thinking.OPTIONAL,
+    ),
+    Case(
+        "thoughts, then a call",
+        "<think>\nhm\n</think>\n\n" + call("f", "{}"),
+        None,
+        [("f", "{}")],
+        "hm",
+        Thinking.OPTIONAL,
+    ),
+    Case(
+        "no thoughts though possible",
+        "\nok <think> not",
+        "\nok <think> not",
+        [],
+        None,
+        Thinking.OPTIONAL,
+    ),
     Case("empty thoughts", "<think>\n\n</think>\n\nok", "ok", [], None, Thinking.OPTIONAL),
     Case("thoughts never closed", "hm " * 20, "", [], "hm " * 20, Thinking.OPEN),
-    Case("a call in thoughts is thought", call("f", "{}") + "</think>ok", "ok", [], call("f", "{}"), Thinking.OPEN),
+    Case(
+        "a call in thoughts is thought",
+        call("f", "{}") + "</think>ok",
+        "ok",
+        [],
+        call("f", "{}"),
+        Thinking.OPEN,
+    ),
     Case("thinking is off: tags are text", "<think>a</think>b", "<think>a</think>b"),
-]  # fmt: skip
+]
 
 
 def parser_for(case: Case, token_tags: tuple[str, ...] = ()) -> ReplyParser:
@@ -139,9 +274,15 @@ def assert_same(one, other):
 
 
 FRAGMENTS = st.sampled_from(
-    [*REPLY_TAGS, "<", ">", "</", "{", "}", "]", '"', "\\", "\n", " ", "a", "é", "tool_call>"]
-    + ['{"name": "f", "arguments": {', '{"name": "add"', call("f", '{"a": 1}'), call("x", "{}")]
-)  # fmt: skip
+    [
+        *REPLY_TAGS,
+        *("<", ">", "</", "{", "}", "]", '"', "\\", "\n", " ", "a", "é", "tool_call>"),
+        '{"name": "f", "arguments": {',
+        '{"name": "add"',
+        call("f", '{"a": 1}'),
+        call("x", "{}"),
+    ]
+)
 
 
 @given(
@@ -155,7 +296,7 @@ def test_any_text_cut_anywhere_folds_to_the_same_message(fragments, cuts, thinki
     text = "".join(fragments)
     case = Case("any", text, thinking=thinking, tools=tools)
     places = sorted({0, len(text), *(min(cut, len(text)) for cut in cuts)})
-    pieces = [text[a:b] for a, b in zip(places, places[1:], strict=False)]
+    pieces = [text[a:b] for a, b in pairwise(places)]
     assert_same(parse(case, pieces), parse(case, [text]))
 
 
@@ -209,13 +350,19 @@ def test_b026_control_tokens_are_tags_and_the_same_letters_are_text():
     events += parser.feed_tag("</tool_call>")
     events += parser.feed('"}}\n') + parser.feed_tag("</tool_call>") + parser.finish()
     message = fold(events)
-    assert [(c.name, json.loads(c.arguments)) for c in message.calls] == [("f", {"a": "</tool_call>"})]
+    assert [(c.name, json.loads(c.arguments)) for c in message.calls] == [
+        ("f", {"a": "</tool_call>"})
+    ]
     assert message.content is None
 
 
 def test_a_long_text_takes_linear_steps():
     """Hostile texts: many tags, deep nesting, a megabyte of arguments four characters at a time."""
-    for text in ("<tool_call>" * 20_000, '<tool_call>{"name":' * 20_000, "<think>" + "hm " * 20_000):
+    for text in (
+        "<tool_call>" * 20_000,
+        '<tool_call>{"name":' * 20_000,
+        "<think>" + "hm " * 20_000,
+    ):
         assert parse(Case("long", text), [text]).content == text
     arguments = '{"a":"' + "x" * 200_000 + '"}'
     text = call("f", arguments)

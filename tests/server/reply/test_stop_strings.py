@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,12 +42,14 @@ def test_a_text_is_cut_before_its_first_stop_string(stops, text, expected):
 )
 def test_any_cut_gives_what_searching_the_whole_text_gives(text, stops, cuts):
     places = sorted({0, len(text), *(min(place, len(text)) for place in cuts)})
-    pieces = [text[a:b] for a, b in zip(places, places[1:], strict=False)]
+    pieces = [text[a:b] for a, b in pairwise(places)]
     ends = [text.find(stop) + len(stop) for stop in stops if stop in text]
     got, has_stopped = cut(stops, pieces)
     assert has_stopped == bool(ends)
     if ends:
-        candidates = [text[: min(ends) - len(stop)] for stop in stops if text[: min(ends)].endswith(stop)]
+        candidates = [
+            text[: min(ends) - len(stop)] for stop in stops if text[: min(ends)].endswith(stop)
+        ]
         assert got in candidates
     else:
         assert got == text

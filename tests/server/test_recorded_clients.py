@@ -1,0 +1,80 @@
+"""Requests recorded from real clients: each is answered, in shapes that OpenAI's types accept."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+from jsonschema import validate
+from openai.lib.streaming.chat import ChatCompletionStreamState
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
+
+from tests.support.chat_server import make_services, running
+from tests.support.shared_data import SHARED_DATA, shared_file
+
+CHAT = "/v1/chat/completions"
+FILES = sorted(path.name for path in (SHARED_DATA / "wire").glob("*.jsonl"))
+
+
+def recorded(name: str) -> list[dict[str, Any]]:
+    lines = shared_file(f"wire/{name}").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+@pytest.fixture(scope="module")
+def url():
+    services = make_services(None, names=("tr-test", "m"), max_model_len=60_000)
+    with running(services) as url:
+        yield url
+
+
+def answer_of(url: str, body: dict[str, Any]) -> ChatCompletion:
+    response = httpx.post(f"{url}{CHAT}", json=body, timeout=60)
+    assert response.status_code == 200, response.text
+    if not body.get("stream"):
+        return ChatCompletion.model_validate(response.json())
+    events = [block.removeprefix("data: ") for block in response.text.strip().split("\n\n")]
+    assert events[-1] == "[DONE]"
+    state = ChatCompletionStreamState()
+    for event in events[:-1]:
+        state.handle_chunk(ChatCompletionChunk.model_validate(json.loads(event)))
+    return state.get_final_completion()
+
+
+@pytest.mark.parametrize("name", FILES or ["openai.jsonl"])
+def test_every_recorded_chat_request_is_answered(name, url):
+    for record in recorded(name):
+        if record["path"] != CHAT:
+            continue
+        body = record["body"] | {"model": "tr-test", "max_tokens": 2000}
+        answer = answer_of(url, body)
+        for choice in answer.choices:
+            assert choice.finish_reason in ("stop", "tool_calls")
+            check_calls(choice.message, body)
+            check_document(choice.message, body)
+
+
+def check_calls(message, body: dict[str, Any]) -> None:
+    calls = message.tool_calls or []
+    if body.get("tool_choice") == "required" or isinstance(body.get("tool_choice"), dict):
+        assert calls
+    schemas = {
+        t["function"]["name"]: t["function"].get("parameters") for t in body.get("tools") or []
+    }
+    for call in calls:
+        arguments = json.loads(call.function.arguments)
+        if isinstance(schema := schemas[call.function.name], dict):
+            validate(arguments, schema)
+
+
+def check_document(message, body: dict[str, Any]) -> None:
+    requested = body.get("response_format") or {}
+    if message.tool_calls or requested.get("type") in (None, "text"):
+        return
+    document = json.loads(message.content)
+    if requested["type"] == "json_object":
+        assert isinstance(document, dict)
+    else:
+        validate(document, requested["json_schema"]["schema"])
