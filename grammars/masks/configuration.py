@@ -21,7 +21,7 @@ class Frame:
     """A structural state below the top, and the frame below it (None at the bottom)."""
 
     state: int
-    below: Frame | None
+    below: Frame | None = field(repr=False)
 
     def window(self, size: int) -> NDArray[np.int64]:
         """The states of this frame and those below, the nearest first, at most `size`."""
@@ -57,9 +57,9 @@ class Configuration:
     is_complete: bool
     below: Frame | None
     window: NDArray[np.int64]
-    mask: MaskRow | None = None
+    mask: MaskRow | None = field(default=None, repr=False)
     forced: tuple[int, ...] | None = None
-    following: dict[int, Configuration] = field(default_factory=dict)
+    following: dict[int, Configuration] = field(default_factory=dict, repr=False)
 
 
 class ConfigurationTable:
