@@ -67,6 +67,18 @@ def test_the_settings_page_names_only_flags_that_exist():
     assert flags <= set(parser.format_help().replace(",", " ").split())
 
 
+@pytest.mark.parametrize("room", ["grammars", "engine", "server"])
+def test_every_module_is_on_the_map(room):
+    page = (ROOT / "ARCHITECTURE.md").read_text()
+    section = page.split(f"## {room}/", 1)[1].split("\n## ", 1)[0]
+    modules = {
+        path.name if path.suffix else f"{path.name}/"
+        for path in (ROOT / room).iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert sorted(name for name in modules - {"__init__.py"} if f"`{name}`" not in section) == []
+
+
 def test_the_keyword_table_is_the_codes():
     assert support_table() in (ROOT / "docs/json_schema.md").read_text()
 
