@@ -119,7 +119,7 @@ def _spell(
     table = np.zeros((capacity, num_atoms), np.int32)
     table[num_content, atom_of_byte[QUOTE]] = start
     hashes = np.zeros(capacity, np.int64)
-    slots = hash_slots(hashes, 0, 0, capacity)  # the states within a character
+    slots = hash_slots(hashes, capacity, capacity, capacity)  # the states within a character
     state_of_node = np.zeros(order.shape[0], np.int32)
     goals = np.zeros(target.shape[0], np.int32)  # where each edge leads, for the state at hand
     row = np.zeros(num_atoms, np.int32)

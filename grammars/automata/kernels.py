@@ -1,5 +1,8 @@
 """kernel: numba's compiler under a typed name, and the small kernels that others share.
 
+A kernel is compiled anew for each literal int that it is given, so a counter that is passed on
+begins as `int(np.int64(0))`.
+
 Numba notices a change by the file of the outermost kernel alone: after a change here, delete its
 cache.
 """

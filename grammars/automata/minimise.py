@@ -216,7 +216,7 @@ def _minimise(next_state: Ints, start: int, kind: Ints) -> tuple[Ints, int, Ints
     num_of_kind = np.zeros(num_kinds + 1, np.int32)
     for i in range(n):
         num_of_kind[kind[order[i]] + 1] += 1
-    num_blocks = 0
+    num_blocks = int(np.int64(0))
     block_of_kind = np.empty(num_kinds + 1, np.int32)
     for k in range(num_kinds):
         if num_of_kind[k + 1] > 0:
@@ -247,7 +247,7 @@ def _minimise(next_state: Ints, start: int, kind: Ints) -> tuple[Ints, int, Ints
         num_of_symbol[a + 1] += num_of_symbol[a]
     for s in range(n):
         into_first[s + 1] += into_first[s]
-    num_cords = 0
+    num_cords = int(np.int64(0))
     cord_of_symbol = np.empty(num_symbols, np.int32)
     for a in range(num_symbols):
         if num_of_symbol[a + 1] > num_of_symbol[a]:
@@ -269,7 +269,7 @@ def _minimise(next_state: Ints, start: int, kind: Ints) -> tuple[Ints, int, Ints
     b = 1
     c = 0
     while c < num_cords:
-        num_touched = 0
+        num_touched = int(np.int64(0))
         for i in range(c_first[c], c_past[c]):
             num_touched = _mark(
                 tail[c_elements[i]],
@@ -286,7 +286,7 @@ def _minimise(next_state: Ints, start: int, kind: Ints) -> tuple[Ints, int, Ints
         )
         c += 1
         while b < num_blocks:
-            num_touched = 0
+            num_touched = int(np.int64(0))
             for i in range(b_first[b], b_past[b]):
                 s = b_elements[i]
                 for k in range(into_first[s], into_first[s + 1]):

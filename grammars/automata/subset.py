@@ -231,7 +231,7 @@ def _determinise(
     set_items = np.empty(2 * num_nfa_states + 16, np.int32)
     num_items = 0
     hashes = np.zeros(capacity, np.int64)
-    slots = hash_slots(hashes, 0, 0, capacity)
+    slots = hash_slots(hashes, capacity, capacity, capacity)
     set_of_single = np.zeros(num_nfa_states, np.int32)  # the closure of one NFA state, once known
 
     # The (symbol, target) pairs of the state at hand are linked lists, one for each symbol touched.

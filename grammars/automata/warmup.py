@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grammars.automata.codepoint_dfa import strings
-from grammars.automata.json_string import json_string
+from grammars.automata.json_string import any_json_string, json_string
 from grammars.automata.lexer import LexerBuilder
 from grammars.automata.operations import intersect
 from grammars.automata.pattern_dfa import search
@@ -11,6 +11,7 @@ from grammars.automata.pattern_dfa import search
 
 def warm_up() -> None:
     """Run each kernel once on a tiny input: seconds the first time ever, milliseconds later."""
+    any_json_string()  # made here once, before threads could make two of it
     names = json_string(search("a").difference(strings(["ab"])))
     builder = LexerBuilder(max_states=1000)
     builder.accept(builder.embed(builder.literal(builder.start, b"{"), names), 0)
