@@ -70,14 +70,12 @@ def attend_rows(
         softcap: 0: none.
         output: (T, num_heads, value_size), overwritten at those rows.
     """
-    block_size = key_pool.shape[1]
     num_kv_heads = key_pool.shape[2]
-    key_size = key_pool.shape[3]
     group_size = query.shape[1] // num_kv_heads
     longest = 0
     for row in range(first_row, last_row):
         longest = max(longest, row_length[row])
-    scores = np.empty((group_size, longest), np.float32)
+    scores = np.empty(longest, np.float32)
     powers = np.empty(longest, np.int32)
 
     for row in range(first_row, last_row):
@@ -85,17 +83,10 @@ def attend_rows(
         end = row_length[row]
         begin = max(0, end - sliding_window) if sliding_window > 0 else 0
         for kv_head in range(num_kv_heads):
-            for position in range(begin, end):
-                block = blocks[position // block_size]
-                key = key_pool[block, position % block_size, kv_head]
-                for member in range(group_size):
-                    head_query = query[row, kv_head * group_size + member]
-                    total = np.float32(0)
-                    for i in range(key_size):
-                        total += head_query[i] * key[i]
-                    scores[member, position] = total * scaling
             for member in range(group_size):
-                weights = scores[member, begin:end]
+                head_query = query[row, kv_head * group_size + member]
+                weights = scores[: end - begin]
+                _score_keys(head_query, key_pool, blocks, begin, kv_head, scaling, weights)
                 if softcap > 0:
                     for i in range(end - begin):
                         weights[i] = softcap * math.tanh(weights[i] / softcap)
@@ -103,6 +94,51 @@ def attend_rows(
                 result = output[row, kv_head * group_size + member]
                 result[:] = 0
                 _weigh_values(weights, value_pool, blocks, begin, kv_head, result)
+
+
+@numba.njit(nogil=True, cache=True, fastmath=_FASTMATH, inline="always")
+def _score_keys(
+    head_query: NDArray[np.float32],
+    key_pool: NDArray[np.float32],
+    blocks: NDArray[np.int32],
+    begin: int,
+    kv_head: int,
+    scaling: np.float32,
+    scores: NDArray[np.float32],
+) -> None:
+    """Scores of the tokens from `begin` on; four at a time keep four sums in flight."""
+    block_size = key_pool.shape[1]
+    num_tokens = scores.shape[0]
+    token = 0
+    while token + 4 <= num_tokens:
+        position = begin + token
+        k0 = key_pool[blocks[position // block_size], position % block_size, kv_head]
+        position += 1
+        k1 = key_pool[blocks[position // block_size], position % block_size, kv_head]
+        position += 1
+        k2 = key_pool[blocks[position // block_size], position % block_size, kv_head]
+        position += 1
+        k3 = key_pool[blocks[position // block_size], position % block_size, kv_head]
+        s0 = s1 = s2 = s3 = np.float32(0)
+        for i in range(head_query.shape[0]):
+            q = head_query[i]
+            s0 += q * k0[i]
+            s1 += q * k1[i]
+            s2 += q * k2[i]
+            s3 += q * k3[i]
+        scores[token] = s0 * scaling
+        scores[token + 1] = s1 * scaling
+        scores[token + 2] = s2 * scaling
+        scores[token + 3] = s3 * scaling
+        token += 4
+    while token < num_tokens:
+        position = begin + token
+        key = key_pool[blocks[position // block_size], position % block_size, kv_head]
+        total = np.float32(0)
+        for i in range(head_query.shape[0]):
+            total += head_query[i] * key[i]
+        scores[token] = total * scaling
+        token += 1
 
 
 @numba.njit(nogil=True, cache=True, fastmath=_FASTMATH, inline="always")
