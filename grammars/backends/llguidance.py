@@ -1,4 +1,4 @@
-"""The llguidance backend (llguidance 1.3 and later; declared by experiments with 1.9.1)."""
+"""The llguidance backend (declared by experiments with llguidance 1.9.1)."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class LLGuidanceGrammar:
 
     @property
     def memory_bytes(self) -> int:
-        """A flat estimate: the library does not tell."""
+        """A flat estimate, on the high side: the library does not tell."""
         return _BYTES_PER_GRAMMAR
 
 

@@ -1,4 +1,4 @@
-"""The outlines backend (outlines-core 0.2.11 and later; declared by experiments with 0.2.14).
+"""The outlines backend (declared by experiments with outlines-core 0.2.14).
 
 Its index has no way from a complete text through an incomplete one to a longer one (after `1`, the
 token `.` of `1.5`), so where a whole text begins another it may write fewer texts than the spec

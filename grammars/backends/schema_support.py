@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
+from grammars.backends.schema_facts import has_control, is_open, type_says_nothing
 from grammars.backends.schema_walk import children
 from grammars.errors import InvalidGrammarError, UnsatisfiableError, UnsupportedError
 from grammars.schema.document import Json, Place, SchemaDocument
@@ -117,7 +117,7 @@ class SchemaSupport:
                 raise self._refusal("a boolean schema", place, None)
             return
         enforced = [name for name in schema if _restricts(name, schema[name])]
-        if not self.any_values and _is_open(schema, enforced):
+        if not self.any_values and is_open(schema, enforced):
             raise self._refusal("a value without a schema", place, None)
         for name in enforced:
             self._check_keyword(name, place, schema, enforced)
@@ -139,14 +139,14 @@ class SchemaSupport:
             raise InvalidGrammarError(
                 f"{name} must be written as a whole number", pointer=place.pointer, keyword=name
             )
-        if not self.control_characters and name in _LITERALS and _has_control(schema[name]):
+        if not self.control_characters and name in _LITERALS and has_control(schema[name]):
             raise self._refusal("a control character in a key or constant", place, name)
         types = self.typed.get(name)
         if types and schema.get("type") not in types:
             raise self._refusal(f"{name!r} without 'type' {' or '.join(types)}", place, name)
         if name in self.alone:
             others = [other for other in enforced if other != name]
-            if others and not (others == ["type"] and _type_says_nothing(name, schema)):
+            if others and not (others == ["type"] and type_says_nothing(name, schema)):
                 raise self._refusal(f"{name!r} together with {others[0]!r}", place, name)
 
     def _check_object(self, place: Place, schema: dict[str, Json]) -> None:
@@ -180,54 +180,3 @@ def _restricts(name: str, value: object) -> bool:
         return value is not False
     support = SUPPORT.get(name)
     return support is not None and support[0] is not Support.ANNOTATION and name not in _NEUTRAL
-
-
-def _is_open(schema: dict[str, Json], enforced: list[str]) -> bool:
-    """Whether the schema leaves a value open altogether, or the values in an object or array."""
-    kind = schema.get("type")
-    kinds = kind if isinstance(kind, list) else [kind]
-    return (
-        not enforced
-        or ("object" in kinds and not {"properties", "additionalProperties"} & schema.keys())
-        or ("array" in kinds and "items" not in schema)
-    )
-
-
-def _type_says_nothing(name: str, schema: dict[str, Json]) -> bool:
-    """Whether `type` beside `enum` or `const` holds for every value that they allow anyway."""
-    values = schema[name] if name == "enum" else [schema[name]]
-    if name not in ("enum", "const") or not isinstance(values, list):
-        return False
-    kind = schema["type"]
-    kinds = kind if isinstance(kind, list) else [kind]
-    return all(any(_has_type(value, one) for one in kinds) for value in values)
-
-
-def _has_type(value: Json, kind: Json) -> bool:
-    match value:
-        case bool():
-            return kind == "boolean"
-        case None:
-            return kind == "null"
-        case int():
-            return kind in ("integer", "number")
-        case Decimal():
-            return kind == "number"
-        case str():
-            return kind == "string"
-        case list():
-            return kind == "array"
-        case dict():
-            return kind == "object"
-
-
-def _has_control(value: Json) -> bool:
-    match value:
-        case str():
-            return any(char < " " and char not in "\b\f\n\r\t" for char in value)
-        case list():
-            return any(map(_has_control, value))
-        case dict():
-            return any(_has_control(part) for item in value.items() for part in item)
-        case _:
-            return False

@@ -1,4 +1,4 @@
-"""The xgrammar backend (xgrammar 0.1.25 and later; declared by experiments with 0.2.9)."""
+"""The xgrammar backend (declared by experiments with xgrammar 0.2.9)."""
 
 from __future__ import annotations
 
