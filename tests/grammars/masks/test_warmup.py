@@ -1,0 +1,36 @@
+"""Warm-up: afterwards no request waits for a compiler."""
+
+from __future__ import annotations
+
+from grammars.compile import compile_grammar
+from grammars.masks import slices, trie, walk
+from grammars.masks.warmup import warm_up
+from grammars.spec import JsonObject
+from tests.support.tokenizers import tiny_vocabulary
+
+KERNELS = {
+    name: value
+    for module in (slices, trie, walk)
+    for name, value in vars(module).items()
+    if hasattr(value, "signatures")
+}
+
+
+def compiled_kernels() -> dict[str, int]:
+    return {name: len(each.signatures) for name, each in KERNELS.items() if each.signatures}
+
+
+def test_warm_up_compiles_every_kernel_for_the_types_that_requests_use():
+    warm_up(tiny_vocabulary())
+    warm = compiled_kernels()
+    matcher = compile_grammar(JsonObject(), tiny_vocabulary()).matcher()
+    for byte in b'{"a": [1, "b"]}':
+        matcher.forced_tokens()
+        assert byte in matcher.allowed_token_ids()
+        assert matcher.accept_token(byte)
+    assert matcher.is_terminated
+    assert compiled_kernels() == warm
+    assert set(warm) == {
+        "_extends", "_preorder", "_set_bits", "_sort_tokens", "force", "step", "walk",
+    }  # fmt: skip
+    assert set(warm.values()) == {1}
