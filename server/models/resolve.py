@@ -112,8 +112,7 @@ def _resolve_gguf(path: Path, cache: ModelCache, progress: Progress) -> ModelFol
 
         convert_gguf(path, folder, progress=progress)
 
-    # A file of many gigabytes is told by place, size and time; hashing it at every start would be
-    # slow.
+    # Told by place, size and time: hashing many gigabytes at every start would be slow.
     status = path.stat()
     place_digest = hashlib.sha256(str(path).encode()).hexdigest()[:12]
     readable = re.sub(r"[^\w.-]+", "-", path.stem)
