@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
 
+from grammars.automata.dfa import DEAD
 from grammars.errors import UnsatisfiableError
 from grammars.masks.configuration import ConfigurationTable
 from grammars.masks.forced import settled_tokens
 from grammars.masks.mask_cache import MaskCache
 from grammars.masks.matcher import Matcher
+from grammars.masks.reference import PlainConfiguration, ReferenceWalk
 from grammars.masks.rows import RowPool
 from grammars.masks.runner import Runner
 from grammars.masks.slices import SliceCache
@@ -29,12 +31,16 @@ from grammars.masks.walk import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from grammars.masks.configuration import Configuration
     from grammars.masks.mask_cache import TopKey
     from grammars.masks.rows import MaskRow
     from grammars.pushdown.actions import Expander
     from grammars.pushdown.tables import AutomatonTables
     from grammars.vocabulary import Vocabulary
+
+MaskWay: TypeAlias = Literal["slices", "walk", "reference"]
 
 DEFAULT_CACHE_BYTES: Final = 64 * 2**20
 
@@ -55,7 +61,9 @@ class AutomatonGrammar:
         root: the structural state in which texts begin.
         vocabulary: the tokens.
         max_cache_bytes: about how much known masks and steps may take; at that they are forgotten.
-        use_slices: False walks the whole vocabulary for each new mask: the plain form of the same.
+        way: how a new mask is made; all three give the same. "slices" shares what lexer states
+            have in common, "walk" walks the whole vocabulary each time, "reference" reads token by
+            token in plain Python.
     """
 
     def __init__(
@@ -66,13 +74,16 @@ class AutomatonGrammar:
         vocabulary: Vocabulary,
         *,
         max_cache_bytes: int = DEFAULT_CACHE_BYTES,
-        use_slices: bool = True,
+        way: MaskWay = "slices",
     ) -> None:
         self.vocabulary = vocabulary
         self._tables = tables
         self._root = root
         self._tokens = vocabulary.derive(build_token_symbols)
-        self._slices = vocabulary.derive(SliceCache) if use_slices else None
+        self._slices = vocabulary.derive(SliceCache) if way == "slices" else None
+        self._reference = (
+            ReferenceWalk(tables, expander, vocabulary) if way == "reference" else None
+        )
         self._runner = Runner(
             tables,
             expander,
@@ -182,16 +193,38 @@ class AutomatonGrammar:
         return row
 
     def _make_mask(self, configuration: Configuration) -> tuple[MaskRow, int]:
-        lexer_slice = None
-        if self._slices is not None and configuration.lexer:
-            lexer_slice = self._slices.find(*self._tables.locate(configuration.lexer))
-        words, num_frames_seen = self._runner.fill(configuration, lexer_slice)
+        words, num_frames_seen = self._text_words(configuration)
         has_text = bool(words.any())
         if configuration.is_complete:
             words |= self._end_row
         elif not has_text:
             raise UnsatisfiableError("the text can go on with bytes only that no token spells")
         return self._rows.intern(words, has_text=has_text), num_frames_seen
+
+    def _text_words(self, configuration: Configuration) -> tuple[NDArray[np.uint32], int]:
+        """The row without end tokens, and how many frames below the top it depends on."""
+        if self._reference is not None:
+            return self._reference_words(self._reference, configuration)
+        lexer_slice = None
+        if self._slices is not None and configuration.lexer != DEAD:
+            lexer_slice = self._slices.find(*self._tables.locate(configuration.lexer))
+        return self._runner.fill(configuration, lexer_slice)
+
+    def _reference_words(
+        self, reference: ReferenceWalk, configuration: Configuration
+    ) -> tuple[NDArray[np.uint32], int]:
+        below = () if configuration.below is None else configuration.below.states()
+        plain = PlainConfiguration(
+            configuration.state,
+            configuration.lexer,
+            configuration.counted,
+            configuration.is_fresh,
+            below,
+        )
+        words = np.zeros(self.vocabulary.num_words, np.uint32)
+        for token_id in reference.allowed_token_ids(plain):
+            words[token_id >> 5] |= np.uint32(1 << (token_id & 31))
+        return words & ~self._end_row, len(below)
 
     def _mask_key(self, configuration: Configuration) -> TopKey:
         return (

@@ -23,14 +23,18 @@ class Frame:
     state: int
     below: Frame | None = field(repr=False)
 
-    def window(self, size: int) -> NDArray[np.int64]:
-        """The states of this frame and those below, the nearest first, at most `size`."""
+    def states(self, most: int | None = None) -> tuple[int, ...]:
+        """The states of this frame and those below, the nearest first, at most `most`."""
         states: list[int] = []
         frame: Frame | None = self
-        while frame is not None and len(states) < size:
+        while frame is not None and len(states) != most:
             states.append(frame.state)
             frame = frame.below
-        return np.array(states, np.int64)
+        return tuple(states)
+
+    def window(self, size: int) -> NDArray[np.int64]:
+        """The first `size` states as the kernels take them: int64, (size or fewer,)."""
+        return np.array(self.states(size), np.int64)
 
 
 @dataclass(slots=True, eq=False)

@@ -56,13 +56,15 @@ def test_a_mask_is_a_scan_of_the_vocabulary(seed, bounds):
     vocabulary = tiny_vocabulary()
     choose = random.Random(seed)
     by_slices = toy_grammar(vocabulary, bounds).matcher()
-    by_walks = toy_grammar(vocabulary, bounds, use_slices=False).matcher()
+    by_walks = toy_grammar(vocabulary, bounds, way="walk").matcher()
+    by_reference = toy_grammar(vocabulary, bounds, way="reference").matcher()
     uncached = toy_grammar(vocabulary, bounds, max_cache_bytes=0).matcher()
     scan = Scan(vocabulary, bounds)
     for _ in range(25):
         allowed = scan.allowed_token_ids()
         assert by_slices.allowed_token_ids() == allowed
         assert by_walks.allowed_token_ids() == allowed
+        assert by_reference.allowed_token_ids() == allowed
         assert uncached.allowed_token_ids() == allowed
         assert by_slices.is_complete == scan.is_complete
         if by_slices.is_terminated:
@@ -70,7 +72,7 @@ def test_a_mask_is_a_scan_of_the_vocabulary(seed, bounds):
             break
         going_on = [x for x in allowed if x not in vocabulary.end_token_ids]
         token_id = choose.choice(going_on)
-        for matcher in (by_slices, by_walks, uncached):
+        for matcher in (by_slices, by_walks, by_reference, uncached):
             assert matcher.accept_token(token_id)
         scan.accept(token_id)
 
@@ -80,7 +82,7 @@ def test_a_mask_is_a_scan_of_the_vocabulary(seed, bounds):
 def test_a_mask_is_a_scan_of_a_real_vocabulary(name, bounds):
     vocabulary = real_vocabulary(name)
     by_slices = toy_grammar(vocabulary, bounds).matcher()
-    by_walks = toy_grammar(vocabulary, bounds, use_slices=False).matcher()
+    by_walks = toy_grammar(vocabulary, bounds, way="walk").matcher()
     scan = Scan(vocabulary, bounds)
     for piece in (b"[[", b'"ab cd', b'"],'):
         for token_id in vocabulary.encode(piece):
