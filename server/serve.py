@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
     from socket import socket
+    from types import FrameType
 
     from engine.config import EngineConfig
     from server.config import ServerConfig
@@ -48,7 +49,7 @@ def run_server(
 
 
 class _AnnouncingServer(uvicorn.Server):
-    """Tells its URL when it listens; port 0 is a real port by then."""
+    """Tells its URL when it listens (port 0 is a real one by then); ends cleanly on signals."""
 
     def __init__(self, config: uvicorn.Config, announce_url: Callable[[str], None]) -> None:
         super().__init__(config)
@@ -59,6 +60,11 @@ class _AnnouncingServer(uvicorn.Server):
         if self.started:
             host, port = self.servers[0].sockets[0].getsockname()[:2]
             self._announce_url(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002  # uvicorn's
+        """The first signal drains, a second one does not wait; the process then exits with 0."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
 
 
 def _greeting(url: str, model: str) -> str:

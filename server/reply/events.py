@@ -56,7 +56,9 @@ def merge_events(events: Iterable[ReplyEvent]) -> list[ReplyEvent]:
     merged: list[ReplyEvent] = []
     for kind, group in groupby(events, type):
         if issubclass(kind, _PIECES):
-            merged.append(kind("".join(event.text for event in group if isinstance(event, _PIECES))))
+            merged.append(
+                kind("".join(event.text for event in group if isinstance(event, _PIECES)))
+            )
         else:
             merged += group
     return merged

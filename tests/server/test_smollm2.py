@@ -24,7 +24,10 @@ TOOL: Any = {
         "description": "The weather in a city now.",
         "parameters": {
             "type": "object",
-            "properties": {"city": {"type": "string", "maxLength": 20}, "unit": {"enum": ["C", "F"]}},
+            "properties": {
+                "city": {"type": "string", "maxLength": 20},
+                "unit": {"enum": ["C", "F"]},
+            },
             "required": ["city", "unit"],
             "additionalProperties": False,
         },
@@ -80,7 +83,11 @@ def test_a_document_parses_streamed_or_not(client):
 def test_a_call_and_its_second_turn(client):
     messages = user("What is the weather in Paris?")
     first = client.chat.completions.create(
-        messages=messages, tools=[TOOL], tool_choice="required", parallel_tool_calls=False, **SETTINGS
+        messages=messages,
+        tools=[TOOL],
+        tool_choice="required",
+        parallel_tool_calls=False,
+        **SETTINGS,
     )
     assert first.choices[0].finish_reason == "tool_calls"
     (call,) = first.choices[0].message.tool_calls

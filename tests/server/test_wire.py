@@ -161,6 +161,10 @@ def test_b041_null_is_absent_everywhere():
     assert admit(BASE | nulls | dict.fromkeys(REFUSED_FIELDS)).ignored == ()
 
 
+def test_b040_an_empty_list_of_tools_is_taken_as_none():
+    assert admit({**BASE, "tools": [], "tool_choice": "auto"}).unknown == ()
+
+
 def test_fields_without_effect_and_unknown_ones_are_listed():
     values: dict[str, object] = dict.fromkeys(IGNORED_FIELDS, "low")
     values |= {"metadata": {}, "store": False, "prediction": {}, "prompt_cache_options": {}}

@@ -115,7 +115,9 @@ def make_services(
 @contextmanager
 def running(services: Services, lifespan: Lifespan | None = None) -> Iterator[str]:
     """Serve on a free port of the loopback; gives the base URL."""
-    config = uvicorn_config(create_app(services, lifespan=lifespan), replace(services.config, port=0))
+    config = uvicorn_config(
+        create_app(services, lifespan=lifespan), replace(services.config, port=0)
+    )
     started = threading.Event()
 
     class Server(uvicorn.Server):
