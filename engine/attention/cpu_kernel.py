@@ -96,7 +96,7 @@ def attend_rows(
                 _weigh_values(weights, value_pool, blocks, begin, kv_head, result)
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_FASTMATH, inline="always")
+@numba.njit(nogil=True, cache=True, fastmath=_FASTMATH)
 def _score_keys(
     head_query: NDArray[np.float32],
     key_pool: NDArray[np.float32],
@@ -141,7 +141,7 @@ def _score_keys(
         token += 1
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_FASTMATH, inline="always")
+@numba.njit(nogil=True, cache=True, fastmath=_FASTMATH)
 def _softmax(scores: NDArray[np.float32], powers: NDArray[np.int32]) -> None:
     """Softmax in place; exp is a polynomial (Cephes' expf) so that LLVM can vectorise it."""
     largest = scores[0]
@@ -168,7 +168,7 @@ def _softmax(scores: NDArray[np.float32], powers: NDArray[np.int32]) -> None:
         scores[i] /= total
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_FASTMATH, inline="always")
+@numba.njit(nogil=True, cache=True, fastmath=_FASTMATH)
 def _weigh_values(
     weights: NDArray[np.float32],
     value_pool: NDArray[np.float32],

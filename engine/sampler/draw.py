@@ -14,6 +14,7 @@ import torch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.request import SamplingParams
     from engine.sampler.state import SamplingState
 
 _NUM_CANDIDATES: Final = 1024
@@ -26,13 +27,14 @@ _MIN_TEMPERATURE: Final = 1e-30
 
 @dataclass(frozen=True, slots=True)
 class _RowParams:
-    """The rows' parameters as columns, (num_rows, 1); top_k is the vocabulary's size where off."""
+    """The rows' parameters as columns, (num_rows, 1); top_k is the vocabulary size where off."""
 
     temperature: torch.Tensor
     top_k: torch.Tensor
     top_p: torch.Tensor
     min_p: torch.Tensor
     uniform: torch.Tensor
+    has_min_p: bool
 
     @classmethod
     def from_states(cls, states: Sequence[SamplingState], like: torch.Tensor) -> _RowParams:
@@ -47,6 +49,7 @@ class _RowParams:
             top_p=column([p.top_p for p in params], torch.float64),
             min_p=column([p.min_p for p in params], like.dtype),
             uniform=column([state.next_uniform() for state in states], torch.float64),
+            has_min_p=any(p.min_p > 0 for p in params),
         )
 
     def take(self, rows: torch.Tensor) -> _RowParams:
@@ -56,6 +59,7 @@ class _RowParams:
             top_p=self.top_p[rows],
             min_p=self.min_p[rows],
             uniform=self.uniform[rows],
+            has_min_p=self.has_min_p,
         )
 
 
@@ -63,34 +67,41 @@ def draw_tokens(logits: torch.Tensor, states: Sequence[SamplingState]) -> torch.
     """One token for each row.
 
     Args:
-        logits: float32, (num_rows, padded_vocab_size); each row has a finite largest value.
+        logits: float32, (num_rows, padded_vocab_size).
         states: of the rows; their temperature is above 0.
 
     Returns:
-        int64, (num_rows,); always a token whose logit is not -inf.
+        int64, (num_rows,); always a token whose logit is not -inf, if the row's largest logit is
+        finite, else any token.
     """
     params = _RowParams.from_states(states, logits)
     # The largest becomes 0, so no temperature however small can overflow. softmax works row by row;
     # an elementwise exp over the whole tensor would round a row's last values by the batch's size.
     weights = torch.softmax((logits - logits.amax(1, keepdim=True)) / params.temperature, dim=1)
+    is_filtered = [_is_filtered(state.params, logits.shape[1]) for state in states]
+    if not any(is_filtered):
+        return _draw_plain(weights, params)
+    if all(is_filtered):
+        return _draw_filtered(weights, params)
     tokens = torch.empty(len(states), dtype=torch.int64, device=logits.device)
-    is_filtered = [
-        (state.params.top_k or logits.shape[1]) < logits.shape[1] or state.params.top_p < 1
-        for state in states
-    ]
-    plain = torch.tensor([not f for f in is_filtered], device=logits.device).nonzero()[:, 0]
-    filtered = torch.tensor(is_filtered, device=logits.device).nonzero()[:, 0]
-    if len(plain):
-        tokens[plain] = _draw_plain(weights[plain], params.take(plain))
-    if len(filtered):
-        tokens[filtered] = _draw_filtered(weights[filtered], params.take(filtered))
+    filtered = torch.tensor(is_filtered, device=logits.device)
+    plain = (~filtered).nonzero()[:, 0]
+    filtered = filtered.nonzero()[:, 0]
+    tokens[plain] = _draw_plain(weights[plain], params.take(plain))
+    tokens[filtered] = _draw_filtered(weights[filtered], params.take(filtered))
     return tokens
+
+
+def _is_filtered(params: SamplingParams, vocab_size: int) -> bool:
+    return params.top_p < 1 or (params.top_k is not None and params.top_k < vocab_size)
 
 
 def _draw_plain(weights: torch.Tensor, params: _RowParams) -> torch.Tensor:
     """Rows without top-k and top-p: invert the distribution in the order of token ids."""
-    is_too_small = weights < params.min_p * weights.amax(1, keepdim=True)
-    return _invert(weights.masked_fill(is_too_small, 0), params.uniform)
+    if params.has_min_p:
+        is_too_small = weights < params.min_p * weights.amax(1, keepdim=True)
+        weights = weights.masked_fill(is_too_small, 0)
+    return _invert(weights, params.uniform)
 
 
 def _draw_filtered(weights: torch.Tensor, params: _RowParams) -> torch.Tensor:

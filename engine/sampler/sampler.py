@@ -60,10 +60,13 @@ def sample(
     is_usable = largest.isfinite()
     random_rows = [row for row, state in enumerate(states) if state.params.temperature > 0]
     if random_rows:
-        index = torch.tensor(random_rows, device=logits.device)
-        # A row that is not usable would be NaN in the draw; it gets zeros, its result is dropped.
-        drawable = logits[index].masked_fill(~is_usable[index, None], 0)
-        tokens[index] = draw_tokens(drawable, [states[row] for row in random_rows])
+        # A row that is not usable gives some token, which is dropped below.
+        random_states = [states[row] for row in random_rows]
+        if len(random_rows) == len(states):
+            tokens = draw_tokens(logits, random_states)
+        else:
+            index = torch.tensor(random_rows, device=logits.device)
+            tokens[index] = draw_tokens(logits[index], random_states)
 
     # The step's only synchronisation with the device: the host must know the tokens to go on.
     usable_on_host: list[bool] = is_usable.tolist()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from engine.attention.torch_backend import torch_attention
 from engine.config import EngineConfig
 from engine.load import build_engine
 from engine.output import FinishReason
@@ -30,6 +31,15 @@ def test_greedy_tokens_are_those_of_transformers(model_type):
     finished = run_all(engine, [Request(str(i), ids, greedy(24)) for i, ids in enumerate(prompts)])
     assert [finished[str(i)].token_ids for i in range(3)] == expected
     assert all(f.finish_reason is FinishReason.LENGTH for f in finished.values())
+
+
+@pytest.mark.parametrize("model_type", ["llama", "gemma2"])
+def test_the_torch_path_of_cuda_gives_the_same_tokens(model_type, monkeypatch):
+    expected = greedy_by_transformers(tiny_model(model_type), prompt(20), 16)
+    monkeypatch.setattr("engine.load.CpuAttention", lambda _: torch_attention)
+    engine = tiny_engine(model_type, max_num_batched_tokens=32)
+    requests = [Request(str(i), prompt(20 + i % 2), greedy(16)) for i in range(3)]
+    assert run_all(engine, requests)["2"].token_ids == expected
 
 
 def test_the_plain_linear_layers_give_the_same_tokens_as_the_packed_ones():
