@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from benchmarks.mask_cases import MaskCase
     from grammars.backends.base import GrammarBackend
-    from grammars.protocol import CompiledGrammar
+    from grammars.protocol import CompiledGrammar, GrammarMatcher
     from grammars.spec import Whitespace
     from grammars.vocabulary import Vocabulary
 
@@ -98,6 +98,7 @@ def measure(
         spec = JsonSchema(case.schema, whitespace)
         documents = [vocabulary.encode(text.encode()) for text in case.valid]
         process = psutil.Process()
+        gc.collect()
         rss_before = process.memory_info().rss
         runs = []
         rss_bytes = 0
@@ -117,7 +118,7 @@ def measure(
         memory_bytes=compiled.memory_bytes,
         rss_bytes=rss_bytes,
         num_valid=len(case.valid),
-        valid_refused=sum(not judge.writes(token_ids) for token_ids in documents),
+        valid_refused=sum(not judge.writes(text) for text in case.valid),
         num_invalid=len(case.invalid),
         invalid_accepted=sum(judge.accepts(text) for text in case.invalid),
     )
@@ -177,22 +178,44 @@ def _step_times(
 
 
 class _Judge:
-    """Whether texts can be written, by masks and acceptance together."""
+    """Whether texts can be written, and whether they are accepted."""
 
     def __init__(self, compiled: CompiledGrammar, vocabulary: Vocabulary) -> None:
         self._compiled = compiled
         self._vocabulary = vocabulary
         self._row = np.zeros(vocabulary.num_words, np.int32)
+        self._ids_of: dict[bytes, list[int]] = {}
+        for token_id, data in vocabulary.token_bytes.items():
+            self._ids_of.setdefault(data, []).append(token_id)
+        self._longest_token = max(map(len, self._ids_of))
 
-    def writes(self, token_ids: list[int]) -> bool:
-        """Whether every token and then an end token is in the mask and is accepted."""
+    def writes(self, text: str) -> bool:
+        """Whether the masks let the text be written, and then an end token.
+
+        Any cut of the text will do: llguidance, where text is forced, allows only one of its own.
+        """
         matcher = self._compiled.matcher()
-        for token_id in [*token_ids, self._vocabulary.end_token_ids[0]]:
-            matcher.fill_bitmask(self._row)
-            is_allowed = int(self._row[token_id // 32]) >> (token_id % 32) & 1
-            if not is_allowed or not matcher.accept_token(token_id):
+        rest = text.encode()
+        while rest:
+            token_id = self._longest_allowed(matcher, rest)
+            if token_id is None or not matcher.accept_token(token_id):
                 return False
-        return matcher.is_terminated
+            rest = rest[len(self._vocabulary.token_bytes[token_id]) :]
+        end_token_id = self._vocabulary.end_token_ids[0]
+        matcher.fill_bitmask(self._row)
+        return self._is_allowed(end_token_id) and matcher.accept_token(end_token_id)
+
+    def _longest_allowed(self, matcher: GrammarMatcher, rest: bytes) -> int | None:
+        """The allowed token that covers the most of `rest`."""
+        matcher.fill_bitmask(self._row)
+        for length in range(min(len(rest), self._longest_token), 0, -1):
+            for token_id in self._ids_of.get(rest[:length], ()):
+                if self._is_allowed(token_id):
+                    return token_id
+        return None
+
+    def _is_allowed(self, token_id: int) -> bool:
+        return bool(int(self._row[token_id // 32]) >> (token_id % 32) & 1)
 
     def accepts(self, text: str) -> bool:
         """Whether every token is accepted and the text is then complete."""
@@ -206,7 +229,7 @@ def _warm_up(backend: GrammarBackend, vocabulary: Vocabulary, whitespace: Whites
     compiled = backend.compile(JsonSchema(_WARM_UP_SCHEMA, whitespace), vocabulary)
     judge = _Judge(compiled, vocabulary)
     for text in _WARM_UP_TEXTS:
-        judge.writes(vocabulary.encode(text.encode()))
+        judge.writes(text)
 
 
 def _medians_us(runs: Sequence[list[int]]) -> tuple[float, ...]:
