@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from starlette.requests import ClientDisconnect
-
 from server.errors import BodyTimeoutError, BodyTooLargeError, MediaTypeError
 from server.json_guard import parse_json_object
 
@@ -60,6 +58,3 @@ async def _read_bytes(request: Request, config: ServerConfig) -> bytes:
             f"The request body did not arrive within {config.body_timeout_s:g} s"
         ) from error
     return bytes(body)
-
-
-__all__ = ["ClientDisconnect", "read_json_object"]

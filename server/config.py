@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from typing import Literal as OneOf
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 ToolFormatName: TypeAlias = OneOf["auto", "hermes"]
 """How tools are shown to the model; calls are always written in the form of Hermes and Qwen models.
@@ -87,6 +87,9 @@ class ServerConfig:
     def __post_init__(self) -> None:
         if not 0 <= self.port < 2**16:
             raise ValueError(f"port: {self.port} is not in 0..65535")
+        if self.tool_format not in get_args(ToolFormatName):
+            known = ", ".join(get_args(ToolFormatName))
+            raise ValueError(f"tool_format: {self.tool_format!r} is unknown; use one of {known}")
         for name in self.__dataclass_fields__:
             value = getattr(self, name)
             is_limit = name.startswith("max_") or name.endswith(("_bytes", "_s"))

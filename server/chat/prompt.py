@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 from server.chat.history import check_history, template_messages
 from server.chat.prompt_tokenizer import PromptTokenizer
 from server.chat.shield import Shield, texts_in
+from server.chat.template_variables import template_variables
 from server.chat.thinking import THINK_CLOSE, THINK_OPEN, Thinking, thinking_of
 from server.chat.tool_prompt import with_tools_in_text
-from server.errors import ContextLengthError, InvalidValueError
+from server.errors import ContextLengthError
 from server.tool_schema import argument_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from server.chat.template import ChatTemplate
     from server.config import ToolFormatName
     from server.wire.chat_request import ChatCompletionRequest
@@ -33,14 +32,6 @@ TAGS = (
     "</tools>",
 )
 """Tags that only a template may write, also where they are no control tokens of the model."""
-
-ALLOWED_TEMPLATE_VARIABLES: Mapping[str, type] = {
-    "enable_thinking": bool,
-    "thinking": bool,
-    "preserve_thinking": bool,
-    "reasoning_effort": str,
-}
-"""`chat_template_kwargs` that a request may set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +86,7 @@ class PromptBuilder:
             ContextLengthError: no room is left for one token of an answer.
         """
         check_history(request.messages)
-        variables, ignored = self._variables(request)
+        variables = template_variables(request, self._template.reads)
         tools = _template_tools(request)
         shield = Shield(self._tokenizer.marks, chain(_caller_texts(request), texts_in(tools)))
         messages = template_messages(request.messages, shield)
@@ -103,7 +94,7 @@ class PromptBuilder:
         if not self._uses_template_tools:
             messages = with_tools_in_text(messages, protected)
             protected = []
-        rendered = self._template.render(messages, protected, variables)
+        rendered = self._template.render(messages, protected, variables.values)
         if self._tokenizer.min_num_tokens(rendered) >= self._max_model_len:
             raise ContextLengthError(
                 self._tokenizer.min_num_tokens(rendered), self._max_model_len, is_exact=False
@@ -112,39 +103,7 @@ class PromptBuilder:
         if len(token_ids) >= self._max_model_len:
             raise ContextLengthError(len(token_ids), self._max_model_len)
         thinking = thinking_of(rendered, may_think=self._may_think)
-        return Prompt(tuple(token_ids), thinking, ignored)
-
-    def _variables(
-        self, request: ChatCompletionRequest
-    ) -> tuple[dict[str, object], tuple[str, ...]]:
-        """Template variables that the request sets, and the names of those without effect."""
-        given = {
-            f"chat_template_kwargs.{name}": (name, value)
-            for name, value in (request.chat_template_kwargs or {}).items()
-        }
-        for param, (name, value) in given.items():
-            kind = ALLOWED_TEMPLATE_VARIABLES.get(name)
-            if kind is None:
-                allowed = ", ".join(ALLOWED_TEMPLATE_VARIABLES)
-                raise InvalidValueError(
-                    "chat_template_kwargs", f"{name[:64]!r} is not allowed; allowed are {allowed}"
-                )
-            if not isinstance(value, kind) or (kind is str and len(str(value)) > 16):
-                raise InvalidValueError(param, f"a short {kind.__name__} is needed")
-        if request.reasoning_effort is not None:
-            for name, value in self._effort_variables(request.reasoning_effort).items():
-                given.setdefault("reasoning_effort", (name, value))
-        used = {name: value for name, value in given.values() if self._template.reads(name)}
-        ignored = tuple(
-            param for param, (name, _) in given.items() if not self._template.reads(name)
-        )
-        return used, ignored
-
-    def _effort_variables(self, effort: str) -> dict[str, object]:
-        """The switch that the template has for an effort: its own, or thinking on and off."""
-        if self._template.reads("enable_thinking") and effort == "none":
-            return {"enable_thinking": False}
-        return {"reasoning_effort": effort}
+        return Prompt(tuple(token_ids), thinking, variables.ignored)
 
 
 def _template_tools(request: ChatCompletionRequest) -> list[object]:

@@ -177,21 +177,16 @@ class ReplyParser:
 
     def _enter(self, tag: str) -> None:
         """Change the state at an active tag."""
-        match tag:
-            case "<think>":
-                self._state = _State.REASONING
-                self._may_think = False
-                self._drops_space, self._space = True, []
-            case "</think>":
-                self._state = _State.TEXT
-                self._drops_space, self._space = True, []
-            case "<tool_call>":
-                self._state = _State.HEAD
-                self._head = CallHead(self._function_names)
-                self._head_text = CALL_OPEN
-            case _:
-                self._state = _State.TEXT
-                self._drops_space = True
+        if tag == CALL_OPEN:
+            self._state = _State.HEAD
+            self._head = CallHead(self._function_names)
+            self._head_text = CALL_OPEN
+            return
+        if tag != CALL_CLOSE:
+            self._space = []
+        self._state = _State.REASONING if tag == THINK_OPEN else _State.TEXT
+        self._may_think = False
+        self._drops_space = True
 
     def _take_head(self, text: str, start: int) -> int:
         for index in range(start, len(text)):

@@ -9,8 +9,10 @@ import msgspec
 from fastapi import APIRouter, Request, Response
 
 from server.admission import admit_chat
+from server.answer.ids import answer_head
+from server.answer.stream import streamed_answer
+from server.answer.whole import whole_answer
 from server.body import read_json_object
-from server.chat_answer import answer_head, streamed_answer, whole_answer
 from server.disconnect import EventStreamResponse, unless_disconnected
 from server.generation import Generation
 

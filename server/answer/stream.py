@@ -1,28 +1,23 @@
-"""Writing an answer: the same steps, folded to one body or encoded as a stream of events."""
+"""streamed_answer: a generation encoded as server-sent events while it runs."""
 
 from __future__ import annotations
 
 import logging
-import time
-import uuid
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from server.errors import InternalError, ServerError, error_body
-from server.reply.events import CallStartEvent
-from server.reply.message import ReplyMessage
-from server.wire.chat_answer import (
-    AnswerHead,
-    choice_body,
+from server.answer.bodies import (
     chunk_body,
     chunk_choice,
-    completion_body,
     event_delta,
     logprobs_body,
     usage_body,
 )
+from server.answer.ids import new_call_id
+from server.errors import InternalError, ServerError, error_body
+from server.reply.events import CallStartEvent
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
@@ -30,56 +25,13 @@ if TYPE_CHECKING:
     from engine.output import TokenLogprobs
     from grammars.vocabulary import Vocabulary
     from server.admission import AdmittedChat
+    from server.answer.bodies import AnswerHead, Json
     from server.generation import Generation
-    from server.reply.choice import FinishName, ReplyStep
-    from server.services import ServedModel
-    from server.wire.chat_answer import Json
+    from server.reply.choice import ReplyStep
 
 _log = logging.getLogger(__name__)
 
 _DONE = b"data: [DONE]\n\n"
-
-
-def answer_head(model: ServedModel) -> AnswerHead:
-    """The head of a new answer."""
-    return AnswerHead(
-        f"chatcmpl-{uuid.uuid4().hex}", int(time.time()), model.names[0], model.fingerprint
-    )
-
-
-def _new_call_id() -> str:
-    return f"call_{uuid.uuid4().hex[:24]}"
-
-
-async def whole_answer(
-    generation: Generation, chat: AdmittedChat, head: AnswerHead, vocabulary: Vocabulary
-) -> Json:
-    """Run a generation to its end and fold it to a `chat.completion`.
-
-    Raises:
-        ServerError: the generation failed.
-    """
-    messages = [ReplyMessage() for _ in range(chat.num_choices)]
-    logprobs: list[list[TokenLogprobs]] = [[] for _ in messages]
-    finishes: dict[int, FinishName] = {}
-    async with aclosing(generation.steps()) as steps:
-        async for choice, step in steps:
-            for event in step.events:
-                messages[choice].add(event)
-            logprobs[choice] += step.logprobs
-            if step.finish is not None:
-                finishes[choice] = step.finish
-    choices = [
-        choice_body(
-            index,
-            message,
-            [_new_call_id() for _ in message.calls],
-            finish=finishes[index],
-            logprobs=logprobs_body(vocabulary, logprobs[index]) if chat.request.logprobs else None,
-        )
-        for index, message in enumerate(messages)
-    ]
-    return completion_body(head, choices, generation.usage)
 
 
 async def streamed_answer(
@@ -148,7 +100,7 @@ class _ChunkEncoder:
         for event in step.events:
             if isinstance(event, CallStartEvent):
                 state.call_index += 1
-                state.call_id = _new_call_id()
+                state.call_id = new_call_id()
             delta = event_delta(event, state.call_index, state.call_id)
             if delta is not None:
                 yield self._chunk(

@@ -1,0 +1,24 @@
+"""Ids and the head of a new answer."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from typing import TYPE_CHECKING
+
+from server.answer.bodies import AnswerHead
+
+if TYPE_CHECKING:
+    from server.services import ServedModel
+
+
+def answer_head(model: ServedModel) -> AnswerHead:
+    """The head of a new answer."""
+    return AnswerHead(
+        f"chatcmpl-{uuid.uuid4().hex}", int(time.time()), model.names[0], model.fingerprint
+    )
+
+
+def new_call_id() -> str:
+    """An id for a tool call, unique over all answers."""
+    return f"call_{uuid.uuid4().hex[:24]}"
