@@ -25,11 +25,16 @@ if TYPE_CHECKING:
     from grammars.spec import Whitespace
     from grammars.vocabulary import Vocabulary
 
+# One of each kind of value, so that what is shared by all grammars of a vocabulary is there.
 _WARM_UP_SCHEMA = (
     '{"type":"object","properties":{"a":{"type":"array","items":{"type":"integer"}},'
-    '"b":{"type":"string","maxLength":9}},"required":["a","b"],"additionalProperties":false}'
+    '"b":{"type":"string","maxLength":9},"c":{"type":"string"},"d":{"type":"number"},'
+    '"e":{"type":"boolean"}},"required":["a","b","c","d","e"],"additionalProperties":false}'
 )
-_WARM_UP_TEXTS = ('{"a":[1,22],"b":"xyz"}', '{"a": [1, 22], "b": "xyz"}')
+_WARM_UP_TEXTS = (
+    '{"a":[1,22],"b":"xyz","c":"x y","d":-1.5,"e":true}',
+    '{"a": [1, 22], "b": "xyz", "c": "x y", "d": -1.5, "e": true}',
+)
 
 
 @dataclass(frozen=True, slots=True)
