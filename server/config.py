@@ -27,7 +27,7 @@ class ServerConfig:
         accept_any_model: answer requests for every model name (for clients that hard-code one).
         api_key_hashes: SHA-256 digests of the accepted keys (see `hash_api_key`); empty: no key is
             needed. Keys themselves are not kept.
-        tool_format: see `ToolFormatName`.
+        tool_format: how the model writes tool calls; auto: as its chat template shows.
         grammar_backend: name of the grammar backend, "tightrope" is our own.
         grammar_cache_bytes: memory for compiled grammars, in bytes.
         max_concurrent_compiles: grammars compiled at the same time; others wait.

@@ -12,6 +12,7 @@ from typing import Final
 from rich.console import Console
 
 from engine.config import EngineConfig
+from grammars.backends.base import get_backend
 from server.commands.flags import add_flags, read_flags
 from server.config import ServerConfig, hash_api_key, hash_api_keys
 from server.models.catalog import DEFAULT_MODEL
@@ -41,6 +42,7 @@ def main(arguments: list[str]) -> int:
         )
     except ValueError as error:
         parser.error(str(error))
+    get_backend(server_config.grammar_backend)  # an unknown one is told before the slow part
     model = resolve_model(parsed.model, progress=TerminalProgress())
     if not server_config.served_names:
         server_config = replace(server_config, served_names=(model.name,))

@@ -102,6 +102,11 @@ def test_a_wrong_setting_is_refused(tiny_folder, capsys, arguments, status, mess
     assert message in capsys.readouterr().err
 
 
+def test_an_unknown_grammar_backend_is_told_before_anything_is_loaded(capsys):
+    assert main(["serve", "no-such-model", "--grammar-backend", "guesser"]) == 1
+    assert capsys.readouterr().err.startswith("tightrope: no grammar backend 'guesser'; there are ")
+
+
 def test_a_setting_that_the_engine_refuses_is_told_in_one_line(tiny_folder, capsys):
     assert main(["serve", str(tiny_folder), "--block-size", "0"]) == 1
     assert capsys.readouterr().err == "tightrope: block_size=0: must be at least 1\n"
