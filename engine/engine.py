@@ -142,11 +142,8 @@ class Engine:
         except Exception as error:
             logger.exception("a step of %d sequences failed", len(chunks))
             if len(chunks) == 1:
-                return {
-                    chunks[0].sequence: _Failure(
-                        failure_sentence("the step of this request", error)
-                    )
-                }
+                sentence = failure_sentence("the step of this request", error)
+                return {chunks[0].sequence: _Failure(sentence)}
         self._counters.isolated_steps += 1
         results: dict[Sequence, SampledToken | _Failure] = {}
         for chunk in chunks:

@@ -25,8 +25,6 @@ CONTEXT_KEYWORD: Final = "tightrope_context"
 _HARMLESS_KEYWORDS: Final = frozenset(
     {
         CONTEXT_KEYWORD,
-        "cache",
-        "past_key_values",
         "cache_position",
         "position_ids",
         "position_embeddings",

@@ -117,6 +117,7 @@ def _draw_filtered(weights: torch.Tensor, params: _RowParams) -> torch.Tensor:
         params.top_k <= num_candidates,
         candidates.sum(1, keepdim=True, dtype=torch.float64) >= params.top_p * total,
     )
+    # On a device this waits for it: the host must know which rows need the whole sort.
     rest = (~is_decided[:, 0]).nonzero()[:, 0]
     if len(rest):
         ordered, token_ids = weights[rest].sort(dim=1, descending=True, stable=True)
