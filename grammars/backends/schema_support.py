@@ -135,6 +135,8 @@ class SchemaSupport:
                 raise self._refusal(f"format {schema[name]!r}", place, name)
         elif name not in self.keywords and name not in self.alone:
             raise self._refusal(f"keyword {name!r}", place, name)
+        if name == "$ref" and not str(schema[name]).startswith("#/") and schema[name] != "#":
+            raise self._refusal(f"$ref {schema[name]!r}, which is no JSON Pointer,", place, name)
         if name in _COUNTS and not isinstance(schema[name], int):
             raise InvalidGrammarError(
                 f"{name} must be written as a whole number", pointer=place.pointer, keyword=name
