@@ -255,7 +255,7 @@ def test_structures_are_refused_by_name(name, vocabulary):
         ("outlines", '{"type":"array"}',
          "(root): a value without a schema is not enforced by the outlines backend; "),
         ("xgrammar", '{"$ref":"#foo","$defs":{"A":{"$anchor":"foo","type":"integer"}}}',
-         "(root): $ref '#foo', which is no JSON Pointer, is not enforced by the xgrammar backend; "),
+         "(root): $ref '#foo', which is no JSON Pointer, is not enforced by the xgrammar "),
         ("outlines", '{"$ref":"https://example.com/s.json"}',
          "(root): $ref 'https://example.com/s.json' leaves the document; "),
     ],
