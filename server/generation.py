@@ -12,7 +12,6 @@ from engine.errors import EngineError, InvalidRequestError
 from server.errors import (
     GenerationTimeoutError,
     InvalidValueError,
-    ServerError,
     UnavailableError,
 )
 from server.reply.choice import ChoiceReply
@@ -82,7 +81,7 @@ class Generation:
                 yield 0, step
 
     async def _merged_steps(self) -> AsyncGenerator[tuple[int, ReplyStep], None]:
-        queue: asyncio.Queue[tuple[int, ReplyStep | ServerError]] = asyncio.Queue()
+        queue: asyncio.Queue[tuple[int, ReplyStep | Exception]] = asyncio.Queue()
         tasks = [
             asyncio.create_task(self._pump(choice, queue))
             for choice in range(self._chat.num_choices)
@@ -91,7 +90,7 @@ class Generation:
         try:
             while num_unfinished:
                 choice, step = await queue.get()
-                if isinstance(step, ServerError):
+                if isinstance(step, Exception):
                     raise step
                 num_unfinished -= step.finish is not None
                 yield choice, step
@@ -100,13 +99,13 @@ class Generation:
                 task.cancel()
 
     async def _pump(
-        self, choice: int, queue: asyncio.Queue[tuple[int, ReplyStep | ServerError]]
+        self, choice: int, queue: asyncio.Queue[tuple[int, ReplyStep | Exception]]
     ) -> None:
         try:
             async with aclosing(self._choice_steps(choice)) as steps:
                 async for step in steps:
                     queue.put_nowait((choice, step))
-        except ServerError as error:
+        except Exception as error:  # noqa: BLE001  # raised again by the one who reads the queue
             queue.put_nowait((choice, error))
 
     async def _choice_steps(self, choice: int) -> AsyncGenerator[ReplyStep, None]:

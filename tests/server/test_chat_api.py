@@ -410,6 +410,16 @@ def test_a_failing_generation_is_an_error_of_the_server_and_of_this_request_alon
     assert ask(services=services).choices[0].message.content == "hello"
 
 
+@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_unexpected_failure_of_the_engine_ends_the_request_and_not_the_server(n, stream):
+    """The scripted engine raises where its text breaks the constraint."""
+    services = make_services("no JSON", "ok")
+    with pytest.raises(openai.APIError, match="An error of the server; its log has it under"):
+        ask(services=services, n=n, stream=stream, response_format={"type": "json_object"})
+    assert ask(services=services).choices[0].message.content == "ok"
+
+
 def test_an_overloaded_or_dead_engine_sheds_requests():
     services = make_services("ok")
     services.engine.num_waiting = services.config.max_waiting_requests
