@@ -1,4 +1,4 @@
-"""CompileLimits: the counted budgets of a compile; the same input gives the same answer on any machine."""
+"""CompileLimits: the counted budgets of a compile, so that the answer depends on the input alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class CompileLimits:
     Args:
         max_states: states of any one DFA (a pattern, an enum, a lexer).
         max_schema_nodes: distinct schema nodes (subschemas and conjunctions of them) evaluated.
-        max_alternatives: object or array shapes of one value, after anyOf and allOf are multiplied out.
+        max_alternatives: object or array shapes of one value, anyOf and allOf multiplied out.
         max_structural_states: structural states of one grammar, made lazily while it is used.
         max_table_bytes: bytes of automaton tables of one grammar.
     """

@@ -5,15 +5,28 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import unquote, urldefrag, urljoin
 
 from grammars.errors import InvalidGrammarError, UnsupportedError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 Json: TypeAlias = "bool | int | Decimal | str | list[Json] | dict[str, Json] | None"
 """Parsed JSON; fractions are decimals, so that bounds are exact."""
 
-_DATA_KEYWORDS: Final = frozenset({"const", "enum", "default", "examples"})
+_SCHEMA_KEYWORDS: Final = (
+    "additionalItems", "additionalProperties", "allOf", "anyOf", "contains", "contentSchema",
+    "else", "if", "items", "not", "oneOf", "prefixItems", "propertyNames", "then",
+    "unevaluatedItems", "unevaluatedProperties",
+)  # fmt: skip
+"""Keywords that hold a schema or a list of schemas."""
+
+_SCHEMA_MAP_KEYWORDS: Final = (
+    "$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties",
+)  # fmt: skip
+"""Keywords that hold schemas by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,20 +95,22 @@ class SchemaDocument:
         if not isinstance(reference, str):
             raise InvalidGrammarError("$ref must be a string", pointer=pointer, keyword="$ref")
         base = self._resources.base_of(pointer)
-        uri, fragment = urldefrag(reference)
-        uri = urljoin(base, uri) if uri else base
-        start = self._resources.by_uri.get(uri)
-        if start is None:
+        around = self._resources.base_of(pointer.rpartition("/")[0])
+        uri, fragment = _absolute(reference, base)
+        if _absolute(reference, around)[0] != uri:
+            raise UnsupportedError(
+                f"$ref {reference!r} beside $id is read differently by draft-07 and 2020-12; "
+                "move one of them into allOf",
+                pointer=pointer,
+                keyword="$ref",
+            )
+        if uri not in self._resources.by_uri:
             raise UnsupportedError(
                 f"$ref {reference!r} leaves the document; put the target under $defs",
                 pointer=pointer,
                 keyword="$ref",
             )
-        fragment = unquote(fragment)
-        if fragment and not fragment.startswith("/"):
-            target: str | None = self._resources.anchors.get((uri, fragment))
-        else:
-            target = start + fragment
+        target = self._resources.target(uri, fragment)
         found = None if target is None else self._find(target)
         if target is None or found is None:
             raise InvalidGrammarError(
@@ -127,20 +142,10 @@ class _Resources:
         self._base_of_resource: dict[str, str] = {"": ""}
         pending: list[tuple[str, str, Json]] = [("", "", root)]
         while pending:
-            pointer, base, node = pending.pop()
-            if isinstance(node, dict):
-                base = self._enter(pointer, base, node)
-                pending += [
-                    (f"{pointer}/{escape(key)}", base, child)
-                    for key, child in node.items()
-                    if key not in _DATA_KEYWORDS and isinstance(child, (dict, list))
-                ]
-            elif isinstance(node, list):
-                pending += [
-                    (f"{pointer}/{i}", base, child)
-                    for i, child in enumerate(node)
-                    if isinstance(child, (dict, list))
-                ]
+            pointer, outer, schema = pending.pop()
+            if isinstance(schema, dict):
+                base = self._enter(pointer, outer, schema)
+                pending += [(inner, base, child) for inner, child in _subschemas(pointer, schema)]
 
     def base_of(self, pointer: str) -> str:
         """The base URI at a place: that of the innermost resource around it."""
@@ -149,6 +154,12 @@ class _Resources:
         while pointer not in self._base_of_resource:
             pointer = pointer.rpartition("/")[0]
         return self._base_of_resource[pointer]
+
+    def target(self, uri: str, fragment: str) -> str | None:
+        """The pointer of a fragment of a known resource; None for an unknown anchor."""
+        if fragment and not fragment.startswith("/"):
+            return self.anchors.get((uri, fragment))
+        return self.by_uri[uri] + fragment
 
     def _enter(self, pointer: str, base: str, schema: dict[str, Json]) -> str:
         """Note the identifiers of one (possible) schema and return the base URI inside it."""
@@ -167,6 +178,27 @@ class _Resources:
         if isinstance(anchor, str):
             self.anchors.setdefault((base, anchor), pointer)
         return base
+
+
+def _absolute(reference: str, base: str) -> tuple[str, str]:
+    """The URI of the resource that a reference names under a base, and the decoded fragment."""
+    uri, fragment = urldefrag(reference)
+    return urljoin(base, uri) if uri else base, unquote(fragment)
+
+
+def _subschemas(pointer: str, schema: dict[str, Json]) -> Iterator[tuple[str, Json]]:
+    """The places directly inside a schema where another schema stands."""
+    for keyword in _SCHEMA_KEYWORDS:
+        child = schema.get(keyword)
+        if isinstance(child, list):
+            yield from ((f"{pointer}/{keyword}/{i}", item) for i, item in enumerate(child))
+        elif isinstance(child, dict):
+            yield f"{pointer}/{keyword}", child
+    for keyword in _SCHEMA_MAP_KEYWORDS:
+        named = schema.get(keyword)
+        if isinstance(named, dict):
+            for name, child in named.items():
+                yield f"{pointer}/{keyword}/{escape(name)}", child
 
 
 def escape(token: str) -> str:
