@@ -1,1 +1,1 @@
-"""Grammars: constraint specs compiled to automata with per-state token masks (bytes and token ids)."""
+"""Grammars: specs compiled to automata with per-state token masks (bytes and token ids)."""

@@ -42,7 +42,7 @@ def _rebuild(
 
 
 class UnsupportedError(_LocatedError):
-    """A construct is refused by name because it is not enforced; nothing is ever weakened instead."""
+    """A construct is refused by name because it is not enforced; nothing is weakened instead."""
 
 
 class InvalidGrammarError(_LocatedError):

@@ -1,4 +1,4 @@
-"""CompileLimits: the counted budgets of a compile, so that the answer depends on the input alone."""
+"""CompileLimits: counted budgets of a compile, so that the answer depends on the input alone."""
 
 from __future__ import annotations
 

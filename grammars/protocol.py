@@ -8,17 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 Bitmask: TypeAlias = NDArray[np.int32]
-"""One row, shape (ceil(padded_vocab_size / 32),); bit i of word j is token 32 * j + i, 1 = allowed."""
+"""One row, (ceil(padded_vocab_size / 32),); bit i of word j is token 32 * j + i, 1 = allowed."""
 
 
 class GrammarMatcher(Protocol):
-    """The state of one sequence inside a compiled grammar; owned by one sequence, not thread-safe."""
+    """The state of one sequence inside a compiled grammar; not thread-safe."""
 
     def fill_bitmask(self, row: Bitmask) -> None:
         """Overwrite `row` with the tokens allowed next.
 
-        Never empty before termination. End tokens are set exactly when the text is complete; control
-        tokens only where the spec names them; ids without text (padding rows) never.
+        Never empty before termination. End tokens are set exactly when the text is complete;
+        control tokens only where the spec names them; ids without text (padding rows) never.
         """
         ...
 
@@ -31,7 +31,7 @@ class GrammarMatcher(Protocol):
         ...
 
     def forced_tokens(self) -> list[int]:
-        """The token ids of the text that must follow, [] where there is a choice; does not advance."""
+        """Token ids of the text that must follow, [] where there is a choice; does not advance."""
         ...
 
     @property
@@ -41,7 +41,7 @@ class GrammarMatcher(Protocol):
 
     @property
     def is_terminated(self) -> bool:
-        """Whether nothing can follow: an end token was accepted, or the complete text cannot go on."""
+        """Whether nothing can follow: an end token was accepted, or the text cannot go on."""
         ...
 
 

@@ -1,7 +1,7 @@
 """GrammarSpec: what the caller asked for, frozen and hashable; a compile is a pure function of it.
 
-A spec says which *texts* are allowed. Schemas, regexes and choices are leaves; a `Structure` composes them
-with literal tags and free text (tool calls, reasoning followed by JSON, tools or a document).
+A spec says which *texts* are allowed. Schemas, regexes and choices are leaves; a `Structure`
+composes them with literal tags and free text (tool calls, thoughts and then JSON, tools or JSON).
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import TypeAlias
 Whitespace: TypeAlias = OneOf["compact", "single"]
 """compact: no whitespace between JSON tokens. single: at most one space after each ':' and ','.
 
-Both are bounded on purpose: unbounded whitespace lets a model pad until its token limit. "single" takes both
-the compact form and what Python's `json.dumps` and the Qwen/Hermes models write, and is the default.
+Both are bounded on purpose: unbounded whitespace lets a model pad until its token limit. "single"
+takes both the compact form and what Python's `json.dumps` and the Qwen/Hermes models write, and is
+the default.
 """
 
 
@@ -70,8 +71,9 @@ class Structure:
 class Literal:
     """Exactly this text.
 
-    Where the vocabulary has a control token spelled like a part of the text (`<tool_call>` in Qwen's),
-    that part is that one token: control tokens enter the output only where a structure names them.
+    Where the vocabulary has a control token spelled like a part of the text (`<tool_call>` in
+    Qwen's), that part is that one token: control tokens enter the output only where a structure
+    names them.
     """
 
     text: str
@@ -109,7 +111,7 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """Inside free text: wherever `begin` is written, `body` must follow (it ends with its own end tag)."""
+    """Inside free text: wherever `begin` is written, `body` must follow, up to its own end tag."""
 
     begin: str
     body: Part
@@ -121,7 +123,7 @@ class FreeText:
 
     Args:
         tags: the tagged blocks that may appear; begin strings must not be prefixes of one another.
-        max_tags: how many tagged blocks may appear (None: no bound); after them, no begin string may.
+        max_tags: how many tagged blocks may appear (None: no bound); then no begin string may.
         end: None: the text may end anywhere outside a block. Else the text ends with the first
             occurrence of `end`, which is part of it (as `</think>` ends a reasoning block).
     """

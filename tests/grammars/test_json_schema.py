@@ -64,8 +64,8 @@ def test_a_long_chain_of_references_needs_no_recursion():
         ),
         (
             '{"unevaluatedProperties": false, "anyOf": [{"properties": {"a": {}}}]}',
-            "(root): unevaluated members beside 'anyOf': which members are evaluated depends on the "
-            "document; declare them beside it",
+            "(root): unevaluated members beside 'anyOf': which members are evaluated depends on "
+            "the document; declare them beside it",
         ),
         (
             '{"type": "string", "format": "iri"}',

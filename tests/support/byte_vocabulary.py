@@ -23,6 +23,12 @@ def byte_alphabet() -> list[str]:
 def byte_vocabulary(controls: tuple[str, ...] = ()) -> Vocabulary:
     """Token i is byte i; token 256 ends the text; control i (symbol 256 + i) is token 257 + i."""
     added = [END_OF_TEXT, *controls]
+    byte_level = {
+        "type": "ByteLevel",
+        "add_prefix_space": False,
+        "trim_offsets": True,
+        "use_regex": False,
+    }
     tokenizer = {
         "version": "1.0",
         "added_tokens": [
@@ -33,13 +39,9 @@ def byte_vocabulary(controls: tuple[str, ...] = ()) -> Vocabulary:
             for index, text in enumerate(added)
         ],
         "normalizer": None,
-        "pre_tokenizer": {
-            "type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False,
-        },
+        "pre_tokenizer": byte_level,
         "post_processor": None,
-        "decoder": {
-            "type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False,
-        },
+        "decoder": byte_level,
         "model": {
             "type": "BPE",
             "vocab": {spelling: byte for byte, spelling in enumerate(byte_alphabet())},
