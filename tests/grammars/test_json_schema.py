@@ -76,6 +76,11 @@ def test_a_long_chain_of_references_needs_no_recursion():
             "(root): $ref 'https://example.com/schema.json' leaves the document; "
             "put the target under $defs",
         ),
+        (
+            '{"$defs": {"a": {"$id": "http://x.test/y/", "$ref": "z.json"}}, "$ref": "#/$defs/a"}',
+            "/$defs/a: $ref 'z.json' beside $id is read differently by draft-07 and 2020-12; "
+            "move one of them into allOf",
+        ),
         ('{"$ref": "#/$defs/nope"}', "(root): $ref '#/$defs/nope' leads nowhere"),
         (
             '{"properties": {"a": {"type": "objekt"}}}',
