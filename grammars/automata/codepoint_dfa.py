@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from grammars.automata.charset import FIRST_SURROGATE, LAST_SURROGATE
+from grammars.automata.charset import FIRST_SURROGATE, LAST_SURROGATE, NUM_CODE_POINTS
 from grammars.automata.classes import merge_columns
 from grammars.automata.dfa import DEAD
 from grammars.automata.minimise import FIRST_ACCEPTING_KIND, minimise_table
@@ -22,7 +22,7 @@ from grammars.automata.trie import minimal_trie
 from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -68,6 +68,13 @@ class CodePointDfa:
         """The state after one character."""
         index = int(np.searchsorted(self.range_start, code_point, side="right")) - 1
         return int(self.next_state[state, self.range_class[index]])
+
+    def edges(self, state: int) -> Iterator[tuple[int, int, int]]:
+        """The live steps of a state: first and last code point of a range, and the target."""
+        ends = np.append(self.range_start[1:], NUM_CODE_POINTS)
+        targets = self.next_state[state, self.range_class]
+        for index in np.flatnonzero(targets != DEAD):
+            yield int(self.range_start[index]), int(ends[index]) - 1, int(targets[index])
 
     def accepts(self, text: str) -> bool:
         """Whether `text` as a whole is in the language."""

@@ -12,7 +12,8 @@ from grammars.automata.speakable import without_bytes
 from grammars.byte_lru import ByteLru
 from grammars.pushdown.free_text import free_text_dfa
 from grammars.pushdown.terminals import Key, Match, Numbers, OtherKey, Strings, TextUntil, Word
-from grammars.schema.plans import AllBut, undeclared_keys
+from grammars.schema.key_groups import undeclared_keys
+from grammars.schema.plans import AllBut
 from grammars.schema.value import StringSet
 
 if TYPE_CHECKING:

@@ -7,21 +7,20 @@ It is the one description that both the emptiness check and the lowering follow.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
-from grammars.automata import codepoint_dfa
 from grammars.errors import LimitExceededError
-from grammars.schema.value import KeyClass
+from grammars.schema.key_groups import key_groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator
 
     from grammars.automata.codepoint_dfa import CodePointDfa
-    from grammars.schema.value import ArrayShape, Count, NodeId, ObjectShape
+    from grammars.schema.value import ArrayShape, Count, KeyClass, NodeId, ObjectShape
 
 _MAX_PLACES: Final = 20_000
+_MAX_WITNESS_SETS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,18 +145,19 @@ class _Entry:
     Args:
         key: the name, or the language of the group.
         node: its value.
-        as_witness: (witness, node of a value that is one) for each witness it can be.
+        as_witnesses: (witnesses, node of a value that is all of them) for each set it can be.
     """
 
     key: str | CodePointDfa | AllBut
     node: NodeId
-    as_witness: tuple[tuple[int, NodeId], ...]
+    as_witnesses: tuple[tuple[frozenset[int], NodeId], ...]
 
 
 class ObjectPlan:
     """Declared keys in order, then undeclared ones in any order.
 
-    Undeclared keys might repeat each other, so for `minProperties` those of one group count once.
+    Undeclared keys might repeat each other, so for `minProperties` those of one group count once
+    (`key_groups` cuts the groups accordingly).
 
     Args:
         shape: the objects.
@@ -178,12 +178,12 @@ class ObjectPlan:
         names = tuple(dict.fromkeys([*dict(shape.properties), *shape.required]))
         self._required = frozenset(shape.required)
         self._declared = [self._declare(name, shape.member(name)) for name in names]
-        self._groups = (
-            [self._group(group) for group in _undeclared_groups(shape, names, max_states)]
-            if shape.classes or shape.witnesses
+        groups = (
+            [self._group(group) for group in key_groups(shape, names, max_states)]
+            if shape.classes or shape.witnesses or shape.min_properties > 1
             else [_Entry(AllBut(frozenset(names)), shape.additional, ())]
         )
-        self._groups = [entry for entry in self._groups if entry.node != nothing]
+        self._groups = [entry for entry in groups if entry.node != nothing]
         owed = frozenset(range(len(shape.witnesses)))
         self.start = ObjectPlace(owed=owed)
         self._is_counted = bool(shape.min_properties or shape.max_properties is not None)
@@ -213,16 +213,16 @@ class ObjectPlan:
     def nodes(self) -> Iterator[NodeId]:
         for entry in (*self._declared, *self._groups):
             yield entry.node
-            yield from (node for _, node in entry.as_witness)
+            yield from (node for _, node in entry.as_witnesses)
 
     def _ways(
         self, entry: _Entry, after: ObjectPlace, group: int | None = None
     ) -> Iterator[Step[ObjectPlace]]:
-        """The entry as itself, and as each witness that is still owed."""
+        """The entry as itself, and as any of the witnesses that are still owed."""
         yield Step(entry.key, entry.node, after)
-        for witness, node in entry.as_witness:
-            if witness in after.owed:
-                paid = replace(after, owed=after.owed - {witness})
+        for witnesses, node in entry.as_witnesses:
+            if witnesses <= after.owed:
+                paid = replace(after, owed=after.owed - witnesses)
                 if group is not None:
                     paid = replace(paid, closed=paid.closed | {group})
                 yield Step(entry.key, node, paid)
@@ -255,12 +255,16 @@ class ObjectPlan:
 
     def _witness_nodes(
         self, node: NodeId, is_inside: Callable[[CodePointDfa], bool]
-    ) -> tuple[tuple[int, NodeId], ...]:
-        return tuple(
-            (number, self._conjoin(node, witness.node))
-            for number, witness in enumerate(self._shape.witnesses)
-            if is_inside(witness.keys)
-        )
+    ) -> tuple[tuple[frozenset[int], NodeId], ...]:
+        found: list[tuple[frozenset[int], NodeId]] = [(frozenset(), node)]
+        for number, witness in enumerate(self._shape.witnesses):
+            if is_inside(witness.keys):
+                found += [(s | {number}, self._conjoin(n, witness.node)) for s, n in found]
+            if len(found) > _MAX_WITNESS_SETS:
+                raise LimitExceededError(
+                    "max_witness_sets", _MAX_WITNESS_SETS, "an object with many conditions on keys"
+                )
+        return tuple(found[1:])
 
 
 class ArrayPlan:
@@ -336,36 +340,3 @@ class ArrayPlan:
         yield self._negate(count.node), number
         if number < count.maximum:
             yield count.node, number + 1
-
-
-def _undeclared_groups(
-    shape: ObjectShape, names: tuple[str, ...], max_states: int
-) -> Iterator[KeyClass]:
-    """Groups of undeclared keys, each wholly inside or outside of every witness's language."""
-    rest = undeclared_keys(frozenset(names), max_states)
-    groups = [
-        replace(group, keys=group.keys.intersect(rest, max_states=max_states))
-        for group in shape.classes
-    ]
-    for group in shape.classes:
-        rest = rest.difference(group.keys, max_states=max_states)
-    groups.append(KeyClass(rest, shape.additional))
-    for witness in shape.witnesses:
-        groups = [
-            replace(group, keys=keys)
-            for group in groups
-            for keys in (
-                group.keys.intersect(witness.keys, max_states=max_states),
-                group.keys.difference(witness.keys, max_states=max_states),
-            )
-        ]
-    return (group for group in groups if not group.keys.is_empty)
-
-
-@lru_cache(maxsize=1024)
-def undeclared_keys(declared: frozenset[str], max_states: int) -> CodePointDfa:
-    """All keys but the declared ones; the same object for equal arguments."""
-    if not declared:
-        return codepoint_dfa.any_string()
-    names = codepoint_dfa.strings(sorted(declared), max_states=max_states)
-    return codepoint_dfa.any_string().difference(names, max_states=max_states)
