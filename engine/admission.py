@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from engine.errors import InvalidRequestError
 
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
     from engine.config import ResolvedConfig
     from engine.request import Request, SamplingParams
+
+_REPETITION_PENALTIES: Final = (1e-3, 1e3)
+"""Far beyond what is of use, and far from where a logit times or divided by it overflows."""
 
 
 def check_request(request: Request, config: ResolvedConfig, padded_vocab_size: int) -> None:
@@ -60,11 +63,12 @@ def _check_numbers(sampling: SamplingParams) -> None:
     for name in ("presence_penalty", "frequency_penalty"):
         value = getattr(sampling, name)
         _check(-2 <= value <= 2, name, value, "must be from -2 to 2")
+    low, high = _REPETITION_PENALTIES
     _check(
-        math.isfinite(sampling.repetition_penalty) and sampling.repetition_penalty > 0,
+        low <= sampling.repetition_penalty <= high,
         "repetition_penalty",
         sampling.repetition_penalty,
-        "must be a finite number above 0",
+        f"must be from {low:g} to {high:g}; 1 is off",
     )
 
 

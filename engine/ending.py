@@ -73,21 +73,21 @@ def accept_token(sequence: Sequence, token_id: int, *, max_model_len: int) -> Ac
         TokenRejectedError: the constraint refuses the token; also whatever the constraint raises.
     """
     constraint = sequence.request.constraint
-    if constraint is None:
-        if token_id in sequence.end_tokens.all_ids:
-            return Acceptance(is_output=False, finish_reason=FinishReason.STOP)
-    else:
-        if token_id in sequence.end_tokens.stop_ids and constraint.is_complete:
-            return Acceptance(is_output=False, finish_reason=FinishReason.STOP)
+    # Inside an incomplete text an end token is text: its mask had no other choice.
+    is_end = token_id in sequence.end_tokens.all_ids and (
+        constraint is None or constraint.is_complete
+    )
+    if is_end and (constraint is None or token_id in sequence.end_tokens.stop_ids):
+        return Acceptance(is_output=False, finish_reason=FinishReason.STOP)
+    if constraint is not None:
         if not constraint.accept_token(token_id):
             raise TokenRejectedError(
                 f"the constraint refused token {token_id}, which it had allowed"
             )
         if constraint.is_terminated:
-            is_output = token_id not in sequence.end_tokens.all_ids
-            if is_output:
+            if not is_end:
                 sequence.append(token_id)
-            return Acceptance(is_output=is_output, finish_reason=FinishReason.STOP)
+            return Acceptance(is_output=not is_end, finish_reason=FinishReason.STOP)
     sequence.append(token_id)
     is_full = (
         sequence.num_output_tokens >= sequence.request.sampling.max_tokens

@@ -24,7 +24,7 @@ class SamplingParams:
         presence_penalty: subtracted once from every generated token's logit, in [-2, 2].
         frequency_penalty: subtracted for each occurrence of a generated token, in [-2, 2].
         repetition_penalty: divides (positive) or multiplies (negative) logits of tokens in prompt
-            and output (CTRL, arXiv:1909.05858, section 4.1), > 0; 1 is off.
+            and output (CTRL, arXiv:1909.05858, section 4.1), in [0.001, 1000]; 1 is off.
         seed: seed of this request's own generator; None draws a fresh one.
         logit_bias: token id -> added to its logit, each in [-100, 100].
         num_logprobs: None: no logprobs; k >= 0: those of the sampled token and of the k likeliest.

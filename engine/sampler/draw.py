@@ -22,7 +22,9 @@ _NUM_CANDIDATES: Final = 1024
 times longer, and is done only for rows whose nucleus is wider."""
 
 _MIN_TEMPERATURE: Final = 1e-30
-"""Still a normal number in float32; as good as greedy."""
+_MAX_TEMPERATURE: Final = 1e30
+"""Normal numbers in float32; as good as greedy, and as good as uniform. An infinite temperature
+would turn the -inf of an impossible token into NaN."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,10 @@ class _RowParams:
         vocab_size = like.shape[1]
         params = [state.params for state in states]
         return cls(
-            temperature=column([max(p.temperature, _MIN_TEMPERATURE) for p in params], like.dtype),
+            temperature=column(
+                [min(max(p.temperature, _MIN_TEMPERATURE), _MAX_TEMPERATURE) for p in params],
+                like.dtype,
+            ),
             top_k=column([min(p.top_k or vocab_size, vocab_size) for p in params], torch.int64),
             top_p=column([p.top_p for p in params], torch.float64),
             min_p=column([p.min_p for p in params], like.dtype),

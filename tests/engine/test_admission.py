@@ -57,10 +57,17 @@ def test_prompts_that_could_never_run_are_refused(engine, token_ids, message):
         ({"min_p": 1.0}, "min_p: 1.0 must be at least 0 and below 1"),
         ({"presence_penalty": 2.5}, "presence_penalty: 2.5 must be from -2 to 2"),
         ({"frequency_penalty": math.nan}, "frequency_penalty: nan must be from -2 to 2"),
-        ({"repetition_penalty": 0.0}, "repetition_penalty: 0.0 must be a finite number above 0"),
+        (
+            {"repetition_penalty": 0.0},
+            "repetition_penalty: 0.0 must be from 0.001 to 1000; 1 is off",
+        ),
+        (
+            {"repetition_penalty": 1e-300},
+            "repetition_penalty: 1e-300 must be from 0.001 to 1000; 1 is off",
+        ),
         (
             {"repetition_penalty": math.inf},
-            "repetition_penalty: inf must be a finite number above 0",
+            "repetition_penalty: inf must be from 0.001 to 1000; 1 is off",
         ),
         ({"num_logprobs": 6}, "num_logprobs: 6 must be from 0 to max_logprobs=5"),
         ({"num_logprobs": -1}, "num_logprobs: -1 must be from 0 to max_logprobs=5"),

@@ -15,6 +15,8 @@ from tests.engine.support import EOS, VOCAB_SIZE, Script, greedy, prompt, run_on
         greedy(20),
         SamplingParams(max_tokens=20, seed=1),
         SamplingParams(max_tokens=20, seed=2, temperature=100.0, min_p=0.2),
+        SamplingParams(max_tokens=20, seed=2, temperature=1e300),
+        SamplingParams(max_tokens=20, seed=2, temperature=1e300, top_k=3, repetition_penalty=1e3),
         SamplingParams(max_tokens=20, seed=3, top_p=0.01, frequency_penalty=2.0),
         SamplingParams(max_tokens=20, seed=4, top_k=1, repetition_penalty=1.5),
         SamplingParams(max_tokens=20, seed=5, logit_bias=dict.fromkeys(range(3, 200), -100.0)),
@@ -80,6 +82,12 @@ def test_a_stop_token_is_text_where_the_constraint_allows_nothing_else(engine):
     sampling = greedy(20, stop_token_ids=(60,))
     finished = run_one(engine, prompt(8), sampling, Script([{50}, {60}, {51}]))
     assert finished.token_ids == [50, 60, 51]
+
+
+def test_a_stop_token_that_completes_the_text_is_part_of_it(engine):
+    sampling = greedy(20, stop_token_ids=(51,))
+    finished = run_one(engine, prompt(8), sampling, Script([{50}, {51}]))
+    assert (finished.token_ids, finished.finish_reason) == ([50, 51], FinishReason.STOP)
 
 
 def test_a_stop_token_ends_a_complete_text(engine):
