@@ -66,6 +66,11 @@ def _attend(
     seq_lens = torch.from_numpy(host_lens).to(query.device)
     last = seq_lens[:, None] - query_len + torch.arange(query_len, device=query.device)
     position = torch.arange(keys.shape[1], device=query.device)
+    # Behind the last token lies what a block's former owner left; if that is NaN, a weight of 0
+    # does not hide it.
+    is_stale = (position >= seq_lens[:, None])[..., None, None]
+    keys.masked_fill_(is_stale, 0)
+    values.masked_fill_(is_stale, 0)
     visible = position <= last[..., None]
     if options.sliding_window is not None:
         visible &= position > last[..., None] - options.sliding_window

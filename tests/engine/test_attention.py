@@ -31,8 +31,22 @@ OPTIONS = {
 }
 
 
-def run(backend, spans, options, *, num_heads, num_kv_heads, key_size=16, value_size=16, padding=3):
-    """Attend `spans` in a pool of random content; the same content for the same arguments."""
+def run(
+    backend,
+    spans,
+    options,
+    *,
+    num_heads,
+    num_kv_heads,
+    key_size=16,
+    value_size=16,
+    padding=3,
+    garbage=0.5,
+):
+    """Attend `spans` in a pool of random content; the same content for the same arguments.
+
+    `garbage` is what slots hold that belong to no token.
+    """
     generator = torch.Generator().manual_seed(5)
     kv_cache = KVCache(
         [LayerShape(num_kv_heads, key_size, value_size)],
@@ -45,14 +59,20 @@ def run(backend, spans, options, *, num_heads, num_kv_heads, key_size=16, value_
         pool.normal_(generator=generator)
     block_ids = (torch.randperm(NUM_BLOCKS, generator=generator) + 1).tolist()
     block_tables = np.zeros((len(spans), 16), np.int32)
-    slots = []
+    slots, stored = [], []
     for row, (new, length) in enumerate(spans):
         for index in range(-(-length // BLOCK_SIZE)):
             block_tables[row, index] = block_ids.pop()
-        slots += [
+        of_sequence = [
             int(block_tables[row, position // BLOCK_SIZE]) * BLOCK_SIZE + position % BLOCK_SIZE
-            for position in range(length - new, length)
+            for position in range(length)
         ]
+        slots += of_sequence[length - new :]
+        stored += of_sequence[: length - new]
+    is_garbage = torch.ones((NUM_BLOCKS + 1) * BLOCK_SIZE, dtype=torch.bool)
+    is_garbage[stored] = False
+    for pool in (kv_cache.layers[0].key, kv_cache.layers[0].value):
+        pool.flatten(0, 1)[is_garbage] = garbage
     num_tokens = len(slots) + padding
     query = torch.randn((num_heads, num_tokens, key_size), generator=generator).transpose(0, 1)
     key = torch.randn((num_tokens, num_kv_heads, key_size), generator=generator)
@@ -109,6 +129,17 @@ def test_rows_are_the_same_bits_however_the_work_is_shared(options, num_threads,
     expected, _ = run(CpuAttention(1), spans, options, num_heads=6, num_kv_heads=2)
     output, _ = run(CpuAttention(num_threads), spans, options, num_heads=6, num_kv_heads=2)
     assert torch.equal(output, expected)
+
+
+@pytest.mark.parametrize("backend", [CpuAttention(1), torch_attention], ids=["cpu", "torch"])
+@pytest.mark.parametrize("spans", BATCHES.values(), ids=BATCHES.keys())
+@pytest.mark.parametrize("garbage", [torch.nan, torch.inf])
+def test_what_a_block_held_before_is_never_seen(backend, spans, garbage):
+    heads = {"num_heads": 4, "num_kv_heads": 2, "padding": 0}
+    for options in OPTIONS.values():
+        expected, _ = run(backend, spans, options, **heads)
+        output, _ = run(backend, spans, options, garbage=garbage, **heads)
+        assert torch.equal(output, expected)
 
 
 def test_not_a_number_stays_in_its_own_sequence():
