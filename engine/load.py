@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING, TypeAlias
 
 import torch
+from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM
 
 from engine.attention.cpu_backend import CpuAttention
@@ -64,11 +65,14 @@ def load_model(model_folder: Path, *, dtype: torch.dtype, device: torch.device) 
     """The model in eval mode; safetensors only, no code from the folder, nothing from the network.
 
     Raises:
-        ModelRefusedError: there is no loadable model in the folder.
+        ModelRefusedError: there is no loadable model in the folder, or it lacks weights.
     """
+    model: PreTrainedModel
+    loading: dict[str, set[str]]
     try:
-        model: PreTrainedModel = AutoModelForCausalLM.from_pretrained(
+        model, loading = AutoModelForCausalLM.from_pretrained(  # type: ignore[misc]  # a pair now
             model_folder,
+            output_loading_info=True,
             dtype=dtype,
             device_map=None,
             attn_implementation="eager",
@@ -76,8 +80,15 @@ def load_model(model_folder: Path, *, dtype: torch.dtype, device: torch.device) 
             trust_remote_code=False,
             local_files_only=True,
         )
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
         raise ModelRefusedError(f"{model_folder.name} cannot be loaded: {error}") from error
+    # transformers fills missing weights with random numbers and only warns.
+    missing = sorted(loading["missing_keys"])
+    if missing:
+        raise ModelRefusedError(
+            f"{model_folder.name} lacks {len(missing)} of the model's weights, {missing[0]} first; "
+            "its files are incomplete or of another architecture"
+        )
     model.to(device)  # type: ignore[arg-type]  # transformers wraps it without its types
     model.eval()  # type: ignore[no-untyped-call]
     return model
@@ -113,7 +124,8 @@ def build_engine(
     kv_dtype = cache_dtype(device, dtype)
     check_numbers(model, shapes, backend, expected=expected, dtype=kv_dtype)
     row_multiple = _find_row_multiple(model, shapes, backend)
-    _warm_up_masks(expected)
+    padded_vocab_size = expected.shape[1]
+    _warm_up_masks(padded_vocab_size, device)
     progress("KV pool")
     resolved = resolve_config(
         config,
@@ -135,8 +147,8 @@ def build_engine(
         num_parameters=num_parameters,
         dtype=str(dtype).removeprefix("torch."),
         device=str(device),
-        padded_vocab_size=expected.shape[1],
-        eos_token_ids=eos_token_ids(model),
+        padded_vocab_size=padded_vocab_size,
+        eos_token_ids=eos_token_ids(model, padded_vocab_size),
         context_len=context_len(model),
         is_batch_invariant=row_multiple is not None,
     )
@@ -162,13 +174,17 @@ def context_len(model: PreTrainedModel) -> int:
     return longest
 
 
-def eos_token_ids(model: PreTrainedModel) -> tuple[int, ...]:
-    """End-of-sequence ids of the generation config, then those of the model's config."""
+def eos_token_ids(model: PreTrainedModel, padded_vocab_size: int) -> tuple[int, ...]:
+    """End-of-sequence ids of the generation config, then those of the model's config.
+
+    Configs that hold ids which the model cannot write (-1, or one past the head) exist; such an id
+    never ends anything and is left out.
+    """
     found: list[int] = []
     for config in (model.generation_config, model.config.get_text_config()):
         ids = getattr(config, "eos_token_id", None)
         found += [ids] if isinstance(ids, int) else ids or []
-    return tuple(dict.fromkeys(found))
+    return tuple(token_id for token_id in dict.fromkeys(found) if 0 <= token_id < padded_vocab_size)
 
 
 def _find_row_multiple(
@@ -191,11 +207,10 @@ def _find_row_multiple(
     return find_row_multiple(run)
 
 
-def _warm_up_masks(logits: torch.Tensor) -> None:
+def _warm_up_masks(padded_vocab_size: int, device: torch.device) -> None:
     """Compile the mask kernel now, not in the first constrained request."""
-    width = bitmask_width(logits.shape[1])
-    full = torch.full((1, width), -1, dtype=torch.int32)
-    apply_bitmask(logits, full, [0])
+    full = torch.full((1, bitmask_width(padded_vocab_size)), -1, dtype=torch.int32)
+    apply_bitmask(torch.zeros((1, padded_vocab_size), device=device), full, [0])
 
 
 def _log_stage(stage: str) -> None:

@@ -9,9 +9,11 @@ from engine.config import EngineConfig
 from engine.load import build_engine
 from engine.output import FinishReason
 from engine.request import Request, SamplingParams
+from engine.sampler.bitmask import apply_bitmask_reference
 from tests.engine.support import (
     ARCHITECTURES,
     EOS,
+    VOCAB_SIZE,
     Script,
     greedy,
     greedy_by_transformers,
@@ -37,9 +39,15 @@ def test_greedy_tokens_are_those_of_transformers(model_type):
 def test_the_torch_path_of_cuda_gives_the_same_tokens(model_type, monkeypatch):
     expected = greedy_by_transformers(tiny_model(model_type), prompt(20), 16)
     monkeypatch.setattr("engine.load.CpuAttention", lambda _: torch_attention)
+    for room in ("engine.load", "engine.sampler.sampler"):
+        monkeypatch.setattr(f"{room}.apply_bitmask", apply_bitmask_reference)
     engine = tiny_engine(model_type, max_num_batched_tokens=32)
     requests = [Request(str(i), prompt(20 + i % 2), greedy(16)) for i in range(3)]
-    assert run_all(engine, requests)["2"].token_ids == expected
+    requests.append(Request("constrained", prompt(9), greedy(16), Script([{50}, {51, 52}])))
+    finished = run_all(engine, requests)
+    assert finished["2"].token_ids == expected
+    assert finished["constrained"].token_ids[0] == 50
+    assert finished["constrained"].token_ids[1] in {51, 52}
 
 
 def test_the_plain_linear_layers_give_the_same_tokens_as_the_packed_ones():
@@ -124,6 +132,16 @@ def test_an_end_token_ends_the_sequence_and_is_not_returned():
     assert finished.token_ids == continuation[:first]
     assert finished.finish_reason is FinishReason.STOP
     assert run_one(engine, prompt(9), greedy(8)).token_ids == continuation
+
+
+def test_end_tokens_that_the_model_cannot_write_are_left_out():
+    model = tiny_model()
+    model.generation_config.eos_token_id = [VOCAB_SIZE, EOS, -1, 9999]
+    engine = build_engine(model, EngineConfig(), name="tiny")
+    assert engine.info.eos_token_ids == (EOS,)
+    sampling = greedy(6, min_tokens=2, ignore_eos=False)
+    for constraint in (None, Script([{50}] * 6)):
+        assert run_one(engine, prompt(8), sampling, constraint).error is None
 
 
 def test_a_stop_token_ends_the_sequence_and_is_not_returned(engine):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from engine.config import EngineConfig
@@ -121,6 +122,39 @@ def test_a_folder_is_loaded_in_the_dtype_that_is_asked_for(tmp_path, name):
 def test_weights_that_are_not_safetensors_are_refused(tmp_path):
     tiny_model().save_pretrained(tmp_path)
     (tmp_path / "model.safetensors").rename(tmp_path / "pytorch_model.bin")
+    with pytest.raises(ModelRefusedError, match="cannot be loaded"):
+        load_engine(tmp_path, EngineConfig())
+
+
+def test_missing_weights_are_refused_and_not_made_up(tmp_path):
+    tiny_model().save_pretrained(tmp_path)
+    weights = load_file(tmp_path / "model.safetensors")
+    del weights["model.layers.1.self_attn.q_proj.weight"], weights["model.norm.weight"]
+    save_file(weights, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ModelRefusedError) as caught:
+        load_engine(tmp_path, EngineConfig())
+    assert str(caught.value) == (
+        f"{tmp_path.name} lacks 2 of the model's weights, model.layers.1.self_attn.q_proj.weight "
+        "first; its files are incomplete or of another architecture"
+    )
+
+
+def test_tied_weights_are_not_missing(tmp_path):
+    tiny_model(tie_word_embeddings=True).save_pretrained(tmp_path)
+    assert "lm_head.weight" not in load_file(tmp_path / "model.safetensors")
+    load_engine(tmp_path, EngineConfig()).close()
+
+
+@pytest.mark.parametrize("fault", ["cut short", "of another shape"])
+def test_damaged_weights_are_refused(tmp_path, fault):
+    tiny_model().save_pretrained(tmp_path)
+    path = tmp_path / "model.safetensors"
+    if fault == "cut short":
+        path.write_bytes(path.read_bytes()[:-1000])
+    else:
+        weights = load_file(path)
+        weights["model.norm.weight"] = weights["model.norm.weight"][:5].clone()
+        save_file(weights, path, metadata={"format": "pt"})
     with pytest.raises(ModelRefusedError, match="cannot be loaded"):
         load_engine(tmp_path, EngineConfig())
 
