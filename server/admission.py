@@ -19,7 +19,6 @@ from grammars.spec import JsonSchema
 from server.composition import compose
 from server.document import requested_document
 from server.errors import (
-    InvalidResponseFormatError,
     InvalidToolError,
     InvalidValueError,
     ModelNotFoundError,
@@ -181,7 +180,7 @@ async def _explained(
         try:
             await services.compiler.compile(document.spec)
         except GrammarError as own_error:
-            return InvalidResponseFormatError(document.param, str(own_error))
+            return document.refusal(str(own_error))
     for index, tool in enumerate(request.tools or []):
         name = tool.function.name
         if name not in tools.schemas:

@@ -30,8 +30,13 @@ if TYPE_CHECKING:
 
 Lifespan: TypeAlias = "Callable[[FastAPI], AbstractAsyncContextManager[None]]"
 
+_USE_CHAT = "this server speaks chat completions; use /v1/chat/completions"
 _HINTS = {
     "/v1/embeddings": "this server generates text; use a server of embedding models",
+    "/v1/completions": _USE_CHAT,
+    "/v1/messages": _USE_CHAT,
+    "/v1/responses": _USE_CHAT,
+    "/chat/completions": "the base URL ends with /v1; use /v1/chat/completions",
 }
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from grammars.spec import Choice, JsonObject, JsonSchema, Regex
-from server.errors import InvalidValueError, UnsupportedValueError
+from server.errors import InvalidResponseFormatError, InvalidValueError, UnsupportedValueError
 from server.wire.formats import JsonObjectFormat, JsonSchemaFormat, TextFormat
 
 if TYPE_CHECKING:
@@ -28,6 +28,19 @@ class Document:
 
     spec: DocumentSpec
     param: str
+
+    def refusal(self, reason: str) -> InvalidResponseFormatError:
+        """The error for a spec that the grammars room refused with this message."""
+        match self.spec:
+            case JsonSchema():
+                return InvalidResponseFormatError(self.param, reason)
+            case Regex():  # a pattern has no places of a document in it
+                reason = reason.removeprefix("(root): ")
+                return InvalidResponseFormatError(self.param, reason, kind="pattern")
+            case JsonObject() | Choice():
+                return InvalidResponseFormatError(self.param, reason, kind="constraint")
+            case _:
+                assert_never(self.spec)
 
 
 def requested_document(request: ChatCompletionRequest, *, max_choices: int) -> Document | None:

@@ -135,10 +135,16 @@ class ContextLengthError(RequestError):
 
 
 class InvalidResponseFormatError(RequestError):
-    """The grammars room refused the response format; the message is its own."""
+    """The grammars room refused the response format.
 
-    def __init__(self, param: str, reason: str) -> None:
-        super().__init__(f"Invalid schema for {param}: {reason}", param=param)
+    Args:
+        param: the field concerned.
+        reason: that room's own message.
+        kind: what the field holds: "schema", "pattern" or "constraint".
+    """
+
+    def __init__(self, param: str, reason: str, *, kind: str = "schema") -> None:
+        super().__init__(f"Invalid {kind} for {param}: {reason}", param=param)
 
 
 class InvalidToolError(RequestError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from grammars.pushdown.drawing import draw
 from grammars.pushdown.structural import StructuralStates
 from grammars.pushdown.tables import AutomatonTables
 from grammars.spec import Embed, JsonSchema
+from server.commands.schema_file import read_schema
 from server.commands.vocabulary import load_vocabulary
 from server.models.catalog import DEFAULT_MODEL
 from server.models.progress import TerminalProgress
@@ -34,8 +34,7 @@ def main(arguments: list[str]) -> int:
         ServerError: the tokenizer's model is refused.
     """
     parsed = _parser().parse_args(arguments)
-    text = sys.stdin.read() if parsed.schema == "-" else Path(parsed.schema).read_text("utf-8")
-    spec = JsonSchema(text)
+    spec = JsonSchema(read_schema(parsed.schema))
     folder = resolve_model(parsed.tokenizer, progress=TerminalProgress()).path
     vocabulary = load_vocabulary(folder)
     for line in _report(spec, vocabulary):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -19,6 +18,7 @@ from grammars.spec import Choice, JsonObject, JsonSchema, Regex
 from server.chat.prompt import PromptBuilder
 from server.chat.template import ChatTemplate
 from server.commands.flags import add_flags, read_flags
+from server.commands.schema_file import read_schema
 from server.commands.vocabulary import load_vocabulary
 from server.models.catalog import DEFAULT_MODEL
 from server.models.progress import TerminalProgress
@@ -28,6 +28,7 @@ from server.wire.policy import parse_chat_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from engine.engine import Engine
     from grammars.spec import GrammarSpec
@@ -82,7 +83,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("prompt", metavar="PROMPT", help="what the user says")
     parser.add_argument("--model", default=DEFAULT_MODEL, help="default: %(default)s")
     kinds = parser.add_argument_group("constraint").add_mutually_exclusive_group()
-    kinds.add_argument("--schema", type=Path, metavar="FILE", help="JSON Schema of the answer")
+    kinds.add_argument(
+        "--schema", metavar="FILE", help="JSON Schema of the answer; - is standard input"
+    )
     kinds.add_argument("--json", action="store_true", help="any JSON object")
     kinds.add_argument("--regex", metavar="PATTERN", help="ECMA-262 pattern of the whole answer")
     kinds.add_argument("--choice", nargs="+", metavar="TEXT", help="the possible answers")
@@ -98,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _spec(parsed: argparse.Namespace) -> GrammarSpec | None:
     if parsed.schema is not None:
-        return JsonSchema(parsed.schema.read_text(encoding="utf-8"))
+        return JsonSchema(read_schema(parsed.schema))
     if parsed.json:
         return JsonObject()
     if parsed.regex is not None:

@@ -2,18 +2,49 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+import re
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
-from server.errors import InvalidValueError, MissingFieldError
+from server.errors import InvalidValueError, MissingFieldError, UnsupportedValueError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
 
     from server.errors import RequestError
 
-_MAX_MESSAGE_CHARS = 300
+_MAX_MESSAGE_CHARS: Final = 300
+_MAX_VALUE_CHARS: Final = 40
+_NOT_OF_A_LIST: Final = frozenset({"literal_error", "none_required", "union_tag_invalid"})
+
+_OF_JSON: Final = MappingProxyType(  # pydantic's name of an error -> what it is in JSON's words
+    {
+        "dict_type": "Input should be an object",
+        "model_type": "Input should be an object",
+        "model_attributes_type": "Input should be an object",
+        "list_type": "Input should be an array",
+    }
+)
+_MISSING: Final = frozenset({"missing", "union_tag_not_found"})
+_WAYS_OUT: Final = MappingProxyType(  # path without indexes -> what to do about its other values
+    {
+        "messages[].content[].type": "the served models read text alone",
+        "messages[].audio": "the served models read text alone",
+        "messages[].function_call": "use tool_calls",
+        "messages[].tool_calls[].type": "only calls of type 'function' are",
+        "tools[].type": "only tools of type 'function' are",
+        "structured_outputs.grammar": "use json, regex or choice",
+        "structured_outputs.structural_tag": "use tools, or json, regex or choice",
+        "structured_outputs.whitespace_pattern": "whitespace is bounded by the server; remove it",
+        "modalities[]": "the served models answer with text alone",
+        "add_generation_prompt": "every answer is a new message; remove it",
+        "continue_final_message": "every answer is a new message; remove it",
+    }
+)
 
 
 def request_error(error: ValidationError, body: Mapping[str, object]) -> RequestError:
@@ -22,20 +53,45 @@ def request_error(error: ValidationError, body: Mapping[str, object]) -> Request
     A union reports one error for each member; those at the same place are joined with "or".
     """
     problems = [
-        (
-            _body_path(problem["loc"], body, is_missing=problem["type"] == "missing"),
-            problem["type"],
-            problem["msg"].partition(" or instance of ")[0],
-        )
-        for problem in error.errors(include_url=False, include_context=False, include_input=False)
+        (_path_of(problem, body), problem)
+        for problem in error.errors(include_url=False, include_input=True)
     ]
     deepest = max(problems, key=lambda problem: len(problem[0]))[0]
-    here = [problem for problem in problems if problem[0] == deepest]
+    here = [problem for path, problem in problems if path == deepest]
     path = format_path(deepest)
-    if all(kind == "missing" for _, kind, _ in here):
+    if all(problem["type"] in _MISSING for problem in here):
         return MissingFieldError(path)
-    messages = dict.fromkeys(message for _, kind, message in here if kind != "missing")
-    return InvalidValueError(path, " or ".join(messages)[:_MAX_MESSAGE_CHARS])
+    way_out = _WAYS_OUT.get(re.sub(r"\[\d+\]", "[]", path))
+    if way_out is not None and all(problem["type"] in _NOT_OF_A_LIST for problem in here):
+        return UnsupportedValueError(path, f"{_given(here[0])} is not supported; {way_out}")
+    messages = dict.fromkeys(map(_sentence, here))
+    return InvalidValueError(path, " or ".join(filter(None, messages))[:_MAX_MESSAGE_CHARS])
+
+
+def _path_of(problem: ErrorDetails, body: Mapping[str, object]) -> tuple[str | int, ...]:
+    """The place of a problem; that of a union without a fitting member is its tag's."""
+    path = _body_path(problem["loc"], body, is_missing=problem["type"] == "missing")
+    if problem["type"] in ("union_tag_invalid", "union_tag_not_found"):
+        return (*path, problem["ctx"]["discriminator"].strip("'"))
+    return path
+
+
+def _given(problem: ErrorDetails) -> str:
+    """The value that is refused, if it is short."""
+    if problem["type"] == "union_tag_invalid":
+        return repr(problem["ctx"]["tag"][:_MAX_VALUE_CHARS])
+    value = problem["input"]
+    text = repr(value) if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= _MAX_VALUE_CHARS else "this value"
+
+
+def _sentence(problem: ErrorDetails) -> str:
+    kind = problem["type"]
+    if kind in _MISSING:
+        return ""
+    if kind == "union_tag_invalid":
+        return f"{_given(problem)} is not one of {problem['ctx']['expected_tags']}"
+    return _OF_JSON.get(kind, problem["msg"])
 
 
 def format_path(parts: Sequence[str | int]) -> str:

@@ -69,7 +69,7 @@ def test_check_accepts_a_schema_and_draws_it(tiny_folder, schema_path, tmp_path,
 
 
 def test_check_reads_standard_input(tiny_folder, monkeypatch, capsys):
-    monkeypatch.setattr("sys.stdin", io.StringIO("true"))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"true")))
     assert main(["check", "-", "--tokenizer", str(tiny_folder)]) == 0
     assert "enforced whole" in capsys.readouterr().out
 
@@ -91,6 +91,22 @@ def test_check_says_why_a_schema_is_refused(tiny_folder, tmp_path, capsys, schem
     path.write_text(schema)
     assert main(["check", str(path), "--tokenizer", str(tiny_folder)]) == 1
     assert capsys.readouterr().err.startswith(f"tightrope: {message}")
+
+
+def test_a_schema_that_is_not_utf_8_is_told_in_one_line(tiny_folder, tmp_path, capsys):
+    path = tmp_path / "schema.json"
+    path.write_bytes('{"title": "é"}'.encode("latin-1"))
+    message = f"tightrope: {path}: byte 11 is not UTF-8, as JSON must be\n"
+    assert main(["check", str(path), "--tokenizer", str(tiny_folder)]) == 1
+    assert capsys.readouterr().err == message
+    assert generate(tiny_folder, "--schema", str(path)) == 1
+    assert capsys.readouterr().err == message
+
+
+def test_a_byte_order_mark_is_no_part_of_a_schema(tiny_folder, tmp_path, capsys):
+    path = tmp_path / "schema.json"
+    path.write_text("true", encoding="utf-8-sig")
+    assert main(["check", str(path), "--tokenizer", str(tiny_folder)]) == 0
 
 
 def test_a_missing_file_is_told_in_one_line(tiny_folder, tmp_path, capsys):

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from grammars.compile import compile_grammar
+from grammars.errors import GrammarError
 from grammars.schema.keywords import support_table
 from grammars.spec import JsonSchema
 from server import cli
@@ -81,6 +83,16 @@ def test_every_module_is_on_the_map(room):
 
 def test_the_keyword_table_is_the_codes():
     assert support_table() in (ROOT / "docs/json_schema.md").read_text()
+
+
+def test_the_refusal_on_the_schema_page_is_what_is_said():
+    page = (ROOT / "docs/json_schema.md").read_text()
+    ((schema, answer),) = re.findall(
+        r"^\$ echo '(.*)' \| tightrope check -\n(.*)$", page, flags=re.MULTILINE
+    )
+    with pytest.raises(GrammarError) as caught:
+        compile_grammar(JsonSchema(schema), byte_vocabulary())
+    assert answer == f"tightrope: {caught.value}"
 
 
 def test_the_picture_is_what_the_tool_draws():

@@ -364,7 +364,7 @@ def test_zero_like_sampling_is_greedy_and_lengths_are_cut_to_the_context():
             {"extra_body": {"guided_regex": "("}},
             "guided_regex",
             None,
-            "Invalid schema for guided_regex",
+            "Invalid pattern for guided_regex: the pattern is malformed at offset 0: ",
         ),
     ],
 )

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import httpx
+import pytest
+
+from engine.config import EngineConfig
+from server.config import ServerConfig
+from server.errors import StartupError
+from server.serve import greeting, run_server
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -16,6 +25,7 @@ SCRIPT = """
 from contextlib import asynccontextmanager
 from pathlib import Path
 import server.serve
+from engine.config import EngineConfig
 from server.config import ServerConfig
 from tests.support.chat_server import make_services
 
@@ -57,3 +67,39 @@ def test_a_server_process_tells_its_url_answers_and_ends_on_sigterm():
     finally:
         process.kill()
         process.communicate()
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:8001"),
+        ("0.0.0.0", "http://127.0.0.1:8001"),
+        ("::", "http://[::1]:8001"),
+        ("fe80::2", "http://[fe80::2]:8001"),
+    ],
+)
+def test_the_line_to_paste_reaches_the_server_whatever_it_listens_on(host, url):
+    first, command = greeting(host, 8001, "it's me", needs_key=False).splitlines()
+    assert first == f"Serving it's me at {url}/v1. Try:"
+    words = shlex.split(command)
+    assert words[:2] == ["curl", f"{url}/v1/chat/completions"]
+    assert json.loads(words[-1])["model"] == "it's me"
+    assert "authorization" not in command
+
+
+def test_the_line_to_paste_has_a_place_for_the_key_where_one_is_needed():
+    first, command = greeting("127.0.0.1", 8001, "m", needs_key=True).splitlines()
+    assert first.endswith("Try, with one of your keys for KEY:")
+    assert "authorization: Bearer KEY" in shlex.split(command)
+
+
+def test_an_address_that_is_taken_is_told_before_the_model_is_loaded(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        config = ServerConfig(port=port)
+        with pytest.raises(StartupError) as caught:
+            run_server(tmp_path / "no-model", EngineConfig(), config, announce=pytest.fail)
+    assert str(caught.value) == (
+        f"cannot listen on 127.0.0.1, port {port}: Address already in use; choose another --host "
+        "or --port (0 finds a free one)"
+    )

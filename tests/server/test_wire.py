@@ -38,7 +38,7 @@ REFUSALS = [
     ({"seed": 2**64}, "seed", "less than"),
     ({"seed": 10**40}, "seed", "seed"),
     ({"logit_bias": {"5": 1000}}, "logit_bias.5", "less than or equal to 100"),
-    ({"logit_bias": []}, "logit_bias", "valid dictionary"),
+    ({"logit_bias": []}, "logit_bias", "should be an object"),
     ({"stop": "a" * 2000}, "stop", "at most 1024 characters, got 2000"),
     ({"stop": ["s"] * 17}, "stop", "at most 16 are allowed, got 17"),
     ({"stop": ""}, "stop", "an empty stop string would end every answer at once"),
@@ -48,27 +48,33 @@ REFUSALS = [
     ({"stream": "yes"}, "stream", "valid boolean"),
     ({"stream_options": {"include_usage": True}}, "stream_options", "only allowed with stream"),
     ({"messages": []}, "messages", "at least 1 is needed, got 0"),
-    ({"messages": None}, "messages", "valid list"),
-    ({"messages": USER}, "messages", "valid list"),
+    ({"messages": None}, "messages", "should be an array"),
+    ({"messages": USER}, "messages", "should be an array"),
     (
         {"messages": [{"role": "user", "content": 5}]},
         "messages[0].content",
-        "messages[0].content: Input should be a valid string or Input should be a valid list",
+        "messages[0].content: Input should be a valid string or Input should be an array",
     ),
     ({"messages": [{"role": "user", "content": None}]}, "messages[0].content", "valid string"),
     ({"messages": [{"role": "user"}]}, "messages[0].content", "this field is required"),
+    ({"messages": [{"content": "hi"}]}, "messages[0].role", "this field is required"),
     (
         {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]},
-        "messages[0].content[0]",
-        "'text', 'refusal'",
+        "messages[0].content[0].type",
+        "messages[0].content[0].type: 'image_url' is not supported; the served models read text "
+        "alone",
     ),
-    ({"messages": [{"role": "root", "content": "hi"}]}, "messages[0]", "'root'"),
+    (
+        {"messages": [{"role": "root", "content": "hi"}]},
+        "messages[0].role",
+        "messages[0].role: 'root' is not one of 'system', 'developer', 'user', 'assistant', 'tool'",
+    ),
     ({"model": ["m"]}, "model", "valid string"),
     ({"user": "u" * 5000}, "user", "at most 4096 characters"),
     (
         {"tools": [{"type": "time_machine", "function": {"name": "f"}}]},
         "tools[0].type",
-        "'function'",
+        "tools[0].type: 'time_machine' is not supported; only tools of type 'function' are",
     ),
     ({"tools": [TOOL, TOOL]}, "tools[1].function.name", "two tools are named 'f'"),
     ({"tools": [TOOL] * 300}, "tools", "at most 256 are allowed, got 300"),
@@ -82,7 +88,7 @@ REFUSALS = [
     (
         {"tools": [TOOL], "tool_choice": {"type": "function", "function": "f"}},  # B042
         "tool_choice.function",
-        "valid dictionary",
+        "should be an object",
     ),
     (
         {"tools": [TOOL], "tool_choice": named_tool("g")},
@@ -100,8 +106,8 @@ REFUSALS = [
         "tool_choice.allowed_tools.tools[0].function.name",
         "no tool is named 'g'",
     ),
-    ({"response_format": "json"}, "response_format", "valid dictionary"),
-    ({"response_format": {"type": "yaml"}}, "response_format", "'text', 'json_object'"),
+    ({"response_format": "json"}, "response_format", "should be an object"),
+    ({"response_format": {"type": "yaml"}}, "response_format.type", "one of 'text', 'json_object'"),
     ({"response_format": {"type": "json_schema"}}, "response_format.json_schema", "required"),
     (
         {
@@ -116,20 +122,37 @@ REFUSALS = [
     (
         {"response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": "{}"}}},
         "response_format.json_schema.schema",
-        "valid dictionary",
+        "should be an object",
     ),
     (
         {"response_format": {"type": "json_object"}, "guided_regex": "a"},
         "guided_regex",
         "cannot be combined with response_format",
     ),
-    ({"structured_outputs": {"grammar": "x"}}, "structured_outputs.grammar", "None"),
-    ({"modalities": ["text", "audio"]}, "modalities[1]", "'text'"),
-    ({"continue_final_message": True}, "continue_final_message", "False"),
+    (
+        {"structured_outputs": {"grammar": "x"}},
+        "structured_outputs.grammar",
+        "'x' is not supported; use json, regex or choice",
+    ),
+    (
+        {"structured_outputs": {"whitespace_pattern": " *"}},
+        "structured_outputs.whitespace_pattern",
+        "' *' is not supported; whitespace is bounded by the server; remove it",
+    ),
+    (
+        {"modalities": ["text", "audio"]},
+        "modalities[1]",
+        "'audio' is not supported; the served models answer with text alone",
+    ),
+    (
+        {"continue_final_message": True},
+        "continue_final_message",
+        "true is not supported; every answer is a new message; remove it",
+    ),
     (
         {"messages": "hi", "max_tokens": "x", "temperature": [], "tools": "t"},
         "messages",
-        "valid list",
+        "should be an array",
     ),
 ]
 
