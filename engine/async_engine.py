@@ -117,16 +117,17 @@ class AsyncEngine:
         deliveries: asyncio.Queue[_Delivery] = asyncio.Queue()
         self._waiters[request_id] = deliveries
         self._commands.put(_Add(request))
-        is_last = False
         try:
-            while not is_last:
+            while True:
                 delivery = await deliveries.get()
-                is_last = _is_last(delivery)
                 if not isinstance(delivery, RequestOutput):
                     raise delivery
                 yield delivery
+                if delivery.finish_reason is not None:
+                    return
         finally:
-            if not is_last:
+            # Where the last output is under way already, the id may belong to another by now.
+            if self._waiters.get(request_id) is deliveries:
                 self._commands.put(_Abort(request_id))
 
     def abort(self, request_id: str) -> None:
@@ -150,8 +151,8 @@ class AsyncEngine:
             error = EngineDeadError(f"the engine has stopped ({type(cause).__name__})")
             error.__cause__ = cause
         finally:
-            self._engine.close()
             self._call_loop(self._die, error)
+            self._engine.close()
 
     def _take_commands(self) -> bool:
         """Carry out all commands; waits for one while there is nothing to do. False: stop."""

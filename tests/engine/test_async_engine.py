@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 
 import pytest
 
@@ -61,6 +62,42 @@ async def test_closing_the_iterator_aborts_the_request():
         assert stats.counters.finished[FinishReason.ABORT] == 1
         assert stats.num_free_blocks == stats.num_blocks
         assert (await collect(served, Request("x", prompt(5), greedy(3)))).token_ids
+
+
+async def test_closing_an_ended_stream_does_not_abort_the_next_request_of_that_id():
+    async with serving(tiny_engine()) as served:
+        ended = served.generate(Request("x", prompt(5), greedy(2)))
+        await anext(ended)
+        await settled(served)
+        running = served.generate(Request("x", prompt(5), greedy(100)))
+        await anext(running)
+        await ended.aclose()
+        reasons = [output.finish_reason async for output in running]
+    assert reasons[-1] is FinishReason.LENGTH
+
+
+async def test_those_who_wait_are_told_even_if_the_engine_cannot_be_closed(monkeypatch):
+    engine = tiny_engine()
+    closed = threading.Event()
+    close = engine.close
+
+    def slow_close():
+        closed.wait()
+        close()
+
+    def broken():
+        raise KeyError("no such thing")
+
+    monkeypatch.setattr(engine, "step", broken)
+    monkeypatch.setattr(engine, "close", slow_close)
+    served = AsyncEngine(engine)
+    served.start()
+    try:
+        with pytest.raises(EngineDeadError, match="KeyError"):
+            await asyncio.wait_for(collect(served, Request("x", prompt(5), greedy(3))), 60)
+    finally:
+        closed.set()
+        await served.shutdown()
 
 
 async def test_cancelling_a_task_aborts_its_request_even_while_it_is_queued():
