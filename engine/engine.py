@@ -123,6 +123,9 @@ class Engine:
         Returns:
             One output for each sequence that got a token or ended. Failures of single requests are
             outputs too; nothing is raised for them.
+
+        Raises:
+            RuntimeError: the device is beyond use, and so is this engine.
         """
         chunks = self._scheduler.schedule()
         if not chunks:
@@ -141,6 +144,7 @@ class Engine:
             return self._run_and_sample(chunks)
         except Exception as error:
             logger.exception("a step of %d sequences failed", len(chunks))
+            self._runner.check_device()
             if len(chunks) == 1:
                 sentence = failure_sentence("the step of this request", error)
                 return {chunks[0].sequence: _Failure(sentence)}
@@ -154,7 +158,10 @@ class Engine:
         self, chunks: list[ScheduledChunk]
     ) -> dict[Sequence, SampledToken | _Failure]:
         sampled = [chunk.sequence for chunk in chunks if chunk.samples]
-        constrained = [sequence for sequence in sampled if sequence.request.constraint is not None]
+        constrained_rows = [
+            row for row, sequence in enumerate(sampled) if sequence.request.constraint is not None
+        ]
+        constrained = [sampled[row] for row in constrained_rows]
         filling = self._masks.start_fill(constrained)
         try:
             logits = self._runner.run([_span(chunk) for chunk in chunks])
@@ -164,25 +171,18 @@ class Engine:
         if not sampled:
             return {}
 
-        failures: dict[Sequence, SampledToken | _Failure] = {}
-        mask_rows, constrained_rows = [], []
-        row_of = {sequence: row for row, sequence in enumerate(sampled)}
-        for mask_row, (sequence, mask_error) in enumerate(
-            zip(constrained, mask_errors, strict=True)
-        ):
-            if mask_error is None:
-                mask_rows.append(mask_row)
-                constrained_rows.append(row_of[sequence])
-            else:
-                failures[sequence] = _Failure(mask_error)
         tokens = sample(
             logits,
             [sequence.sampling for sequence in sampled],
             suppressed=_suppressed(sampled),
-            bitmask=self._masks.take(mask_rows),
+            bitmask=self._masks.get_rows(len(constrained)),
             constrained_rows=constrained_rows,
         )
-        return dict(zip(sampled, tokens, strict=True)) | failures
+        results: dict[Sequence, SampledToken | _Failure] = dict(zip(sampled, tokens, strict=True))
+        for sequence, mask_error in zip(constrained, mask_errors, strict=True):
+            if mask_error is not None:
+                results[sequence] = _Failure(mask_error)
+        return results
 
     def _update(
         self,

@@ -42,21 +42,24 @@ class MaskBuffer:
         self._rows: NDArray[np.int32] = self._bitmask.numpy()
         self._executor = ThreadPoolExecutor(1, "tightrope-masks")
 
-    def take(self, rows: Sequence[int]) -> torch.Tensor:
-        """A copy of the given rows, (len(rows), width)."""
-        return self._bitmask[list(rows)]
-
     def start_fill(self, sequences: Sequence[LiveSequence]) -> Future[list[str | None]]:
         """Fill row i for the constraint of `sequences[i]` in the background.
 
+        No copy of the rows to a device may be under way: sampling a step waits for its own.
+
         Returns:
-            For each row None, or the sentence that says why it has no mask.
+            For each row None, or the sentence that says why it has no mask; what such a row holds
+            is undefined.
         """
         if not sequences:
             done: Future[list[str | None]] = Future()
             done.set_result([])
             return done
         return self._executor.submit(self._fill, sequences)
+
+    def get_rows(self, num_rows: int) -> torch.Tensor:
+        """The first rows, (num_rows, width); a view, valid until the next `start_fill`."""
+        return self._bitmask[:num_rows]
 
     def _fill(self, sequences: Sequence[LiveSequence]) -> list[str | None]:
         return [

@@ -78,3 +78,12 @@ class ModelRunner:
         )
         logits: torch.Tensor = output.logits[0, : batch.num_logits].float()
         return logits
+
+    def check_device(self) -> None:
+        """Raise RuntimeError if the device is beyond use.
+
+        After a fault inside a kernel CUDA fails every call of the process, also of healthy requests
+        (CUDA C++ Programming Guide, section "Error Checking").
+        """
+        if self._device.type == "cuda":
+            torch.cuda.synchronize(self._device)

@@ -148,6 +148,18 @@ def test_a_step_that_fails_as_a_whole_ends_only_the_request_at_fault(engine, mon
     )
 
 
+def test_a_device_that_is_beyond_use_ends_the_engine(monkeypatch):
+    def broken(*_):
+        raise RuntimeError("device-side assert")
+
+    engine = tiny_engine()
+    engine.add_request(Request("x", prompt(5), greedy(9)))
+    monkeypatch.setattr(engine._runner, "run", broken)
+    monkeypatch.setattr(engine._runner, "check_device", broken)
+    with pytest.raises(RuntimeError, match="device-side assert"):
+        engine.step()
+
+
 def test_an_engine_goes_on_after_every_fault():
     engine = tiny_engine(max_num_seqs=4)
     for method, fault, _ in FAULTS.values():
