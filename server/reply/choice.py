@@ -93,7 +93,7 @@ class ChoiceReply:
         finish = output.finish_reason
         if finish is not None and not self._stops.has_stopped:
             events += self._cut(self._parse(self._detokenizer.finish()))
-            events += self._cut(self._parser.finish())
+            events += self._cut(self._parser.finish(is_cut=finish is FinishReason.LENGTH))
             rest = self._stops.release()
             events += [TextEvent(rest)] if rest else []
         if self._stops.has_stopped:

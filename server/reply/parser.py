@@ -14,7 +14,8 @@ Reads `<think>` blocks and Hermes tool calls, the form of Qwen and Hermes models
 Rules:
 * A call's end is its JSON object's end; tags and braces in strings are data.
 * Arguments are forwarded as they come, verbatim. Nothing that was told is ever taken back.
-* A block that does not begin as a call of a known function is text.
+* A block that does not begin as a call of a known function is text; one that a limit cuts before
+  its arguments is dropped.
 * White space beside blocks belongs to them and is dropped.
 * Once the object is closed the call stands, whatever follows; the rest of a bad block is dropped.
 * Every way of cutting the text folds to the same message, in linear time.
@@ -115,10 +116,17 @@ class ReplyParser:
             self._take_plain(tag)
         return self._take_events()
 
-    def finish(self) -> list[ReplyEvent]:
-        """The events that the end of the answer brings: all that was held back."""
+    def finish(self, *, is_cut: bool = False) -> list[ReplyEvent]:
+        """The events that the end of the answer brings: all that was held back.
+
+        Args:
+            is_cut: a limit ended the answer, not the model: what began as a call would have become
+                one, so it is dropped instead of told as text.
+        """
         self._release_held()
-        if self._state is _State.HEAD:
+        if self._state is _State.HEAD and is_cut:
+            self._space = []
+        elif self._state is _State.HEAD:
             self._refuse_head()
         self._emit_text("".join(self._space))
         self._space = []

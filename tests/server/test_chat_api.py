@@ -114,6 +114,19 @@ def test_b036_finish_reasons_are_the_same_streamed_or_not(text, choice, max_toke
     assert set(reasons[:-1]) == {None}  # B047
 
 
+@pytest.mark.parametrize("max_tokens", [10, 25])
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_call_cut_before_its_arguments_leaves_nothing_in_the_content(max_tokens, stream):
+    answer = ask(f"Look: {F}", tools=TOOLS, max_tokens=6 + max_tokens, stream=stream)
+    if stream:
+        deltas = [chunk.choices[0].delta for chunk in answer]
+        assert not any(delta.tool_calls for delta in deltas)
+        content = "".join(delta.content or "" for delta in deltas)
+    else:
+        content = answer.choices[0].message.content
+    assert content == "Look:"
+
+
 def test_a_document_is_the_content_and_parses():
     class Document(BaseModel):
         n: int
