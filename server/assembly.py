@@ -80,12 +80,13 @@ def load_server(
     tokenizer = _load_tokenizer(model_folder)
     tokenizer_json = tokenizer.backend_tokenizer.to_str()
     engine = AsyncEngine(
-        load_engine(model_folder, engine_config, lambda stage: announce(f"Loading: {stage}"))
+        load_engine(model_folder, engine_config, lambda stage: announce(f"Engine: {stage}"))
     )
+    announce(f"Engine: {_facts(engine)}")
     announce("Building the vocabulary and its token trie")
     try:
         vocabulary = _vocabulary(tokenizer, tokenizer_json, engine.info)
-        announce("Compiling the mask kernels (seconds, longer at the first start on a machine)")
+        announce("Loading the mask kernels (compiled at the first start on a machine)")
         compile_spec = _cached_compile(vocabulary, server_config)
         warm_up(vocabulary)
         compile_spec(JsonObject())
@@ -111,6 +112,15 @@ def load_server(
         metrics=Metrics(),
     )
     return LoadedServer(services, engine)
+
+
+def _facts(engine: AsyncEngine) -> str:
+    """What the options and the machine came to, for a person."""
+    info = engine.info
+    return (
+        f"{info.num_parameters / 1e6:,.0f} million parameters in {info.dtype} on {info.device}, "
+        f"up to {engine.max_model_len} tokens of prompt and answer together"
+    )
 
 
 def _load_tokenizer(model_folder: Path) -> PreTrainedTokenizerFast:

@@ -19,6 +19,9 @@ COMMANDS: Final = MappingProxyType(  # name -> (module with main(arguments), wha
     }
 )
 
+_SLOW_IMPORTS: Final = frozenset({"serve", "generate"})
+"""Commands whose own imports take seconds."""
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command.
@@ -32,6 +35,8 @@ def main(arguments: list[str] | None = None) -> int:
     """
     parsed = _parser().parse_args(arguments)
     module, _ = COMMANDS[parsed.command]
+    if parsed.command in _SLOW_IMPORTS and sys.stderr.isatty():
+        sys.stderr.write("Loading PyTorch and transformers\n")
     try:
         status: int = import_module(module).main(parsed.arguments)
     except KeyboardInterrupt:

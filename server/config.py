@@ -23,7 +23,7 @@ class ServerConfig:
         host: address to listen on.
         port: TCP port; 0 picks a free one.
         served_names: the names that `model` may have in a request; the first is the one answered
-            with. Empty: the name of the model folder.
+            with. Empty: the model's own name.
         accept_any_model: answer requests for every model name (for clients that hard-code one).
         api_key_hashes: SHA-256 digests of the accepted keys (see `hash_api_key`); empty: no key is
             needed. Keys themselves are not kept.

@@ -53,7 +53,8 @@ def add_flags(
     explanations = explain_fields(kind)
     for field in dataclasses.fields(kind):
         if field.name not in without:
-            explanation = f"{explanations[field.name]} (default: {_shown(field.default)})"
+            several = "; give it once for each" if types[field.name] == tuple[str, ...] else ""
+            explanation = f"{explanations[field.name]}{several} (default: {_shown(field.default)})"
             group.add_argument(
                 f"--{field.name.replace('_', '-')}",
                 default=argparse.SUPPRESS,
@@ -111,5 +112,7 @@ def _shown(default: object) -> str:
             return "none"
         case ():
             return "none"
+        case bool():
+            return "yes" if default else "no"
         case _:
             return str(default)

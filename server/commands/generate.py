@@ -18,6 +18,7 @@ from grammars.spec import Choice, JsonObject, JsonSchema, Regex
 from server.chat.prompt import PromptBuilder
 from server.chat.template import ChatTemplate
 from server.commands.flags import add_flags, read_flags
+from server.commands.quiet import quiet_transformers
 from server.commands.schema_file import read_schema
 from server.commands.vocabulary import load_vocabulary
 from server.models.catalog import DEFAULT_MODEL
@@ -52,9 +53,10 @@ def main(arguments: list[str]) -> int:
     spec = _spec(parsed)
     console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
     folder = resolve_model(parsed.model, progress=TerminalProgress()).path
+    quiet_transformers()
     vocabulary = load_vocabulary(folder)
     grammar = None if spec is None else get_backend(parsed.backend).compile(spec, vocabulary)
-    engine = load_engine(folder, engine_config, lambda stage: console.print(f"{stage} ..."))
+    engine = load_engine(folder, engine_config, lambda stage: console.print(f"Engine: {stage}"))
     request = Request(
         request_id="generate",
         prompt_token_ids=_prompt_token_ids(parsed.prompt, folder, engine),
@@ -81,7 +83,11 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("prompt", metavar="PROMPT", help="what the user says")
-    parser.add_argument("--model", default=DEFAULT_MODEL, help="default: %(default)s")
+    parser.add_argument(
+        "--model",
+        default=DEFAULT_MODEL,
+        help="built-in name, hub id, folder or .gguf file (default: %(default)s)",
+    )
     kinds = parser.add_argument_group("constraint").add_mutually_exclusive_group()
     kinds.add_argument(
         "--schema", metavar="FILE", help="JSON Schema of the answer; - is standard input"

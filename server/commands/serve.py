@@ -14,6 +14,7 @@ from rich.console import Console
 from engine.config import EngineConfig
 from grammars.backends.base import get_backend
 from server.commands.flags import add_flags, read_flags
+from server.commands.quiet import quiet_transformers
 from server.config import ServerConfig, hash_api_key, hash_api_keys
 from server.models.catalog import DEFAULT_MODEL
 from server.models.progress import TerminalProgress
@@ -44,6 +45,7 @@ def main(arguments: list[str]) -> int:
         parser.error(str(error))
     get_backend(server_config.grammar_backend)  # an unknown one is told before the slow part
     model = resolve_model(parsed.model, progress=TerminalProgress())
+    quiet_transformers()
     if not server_config.served_names:
         server_config = replace(server_config, served_names=(model.name,))
     console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
@@ -74,7 +76,7 @@ def make_parser() -> argparse.ArgumentParser:
         f"{_API_KEY_VARIABLE} gives a single key (default: no key is needed)",
     )
     parser.add_argument(
-        "--log-level", choices=_LOG_LEVELS, default="info", help="default: %(default)s"
+        "--log-level", choices=_LOG_LEVELS, default="warning", help="default: %(default)s"
     )
     add_flags(parser, ServerConfig, "server", without={"api_key_hashes"})
     add_flags(parser, EngineConfig, "engine")

@@ -129,6 +129,17 @@ def test_generate_writes_a_document_of_the_schema(tiny_folder, schema_path, caps
     validate(json.loads(capsys.readouterr().out), POINT)
 
 
+def test_only_our_own_lines_are_on_the_terminal(tiny_folder, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert generate(tiny_folder, "--choice", "hello", "help") == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "Loading PyTorch and transformers",
+        "Engine: weights",
+        "Engine: self-test",
+        "Engine: KV pool",
+    ]
+
+
 @pytest.mark.parametrize("backend", ["tightrope", "llguidance"])
 def test_generate_writes_one_of_the_choices(tiny_folder, capsys, backend):
     assert generate(tiny_folder, "--backend", backend, "--choice", "hello", "help") == 0

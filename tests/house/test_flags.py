@@ -87,7 +87,15 @@ def test_the_help_explains_each_flag_with_its_default(capsys):
     assert "--colour {red,green} of the wall, in words (default: red)" in shown
     assert "--coats N layers, 100 % each (default: 2)" in shown
     assert "--limit N of it (default: none)" in shown
+    assert "whether it shines (default: no)" in shown
     assert "--rooms" not in shown
+
+
+def test_the_help_says_which_flags_may_be_repeated():
+    parser = argparse.ArgumentParser()
+    add_flags(parser, Paint, "paint")
+    shown = " ".join(parser.format_help().split())
+    assert "--rooms TEXT where; give it once for each (default: none)" in shown
 
 
 def test_a_field_of_a_kind_without_flags_is_our_own_mistake():
