@@ -15,6 +15,11 @@ class CompileLimits:
         max_alternatives: object or array shapes of one value, anyOf and allOf multiplied out.
         max_structural_states: structural states of one grammar, made lazily while it is used.
         max_table_bytes: bytes of automaton tables of one grammar.
+        max_places: places looked at in one object or array whose keys or elements are counted, each
+            once for every way to it.
+        max_witness_sets: sets of conditions (such as `contains`) that one member can meet.
+        max_key_operations: combinations of languages of keys (`patternProperties`) in one schema.
+        max_distinct_keys: undeclared keys that must differ from each other (`minProperties`).
     """
 
     max_states: int = 100_000
@@ -22,3 +27,7 @@ class CompileLimits:
     max_alternatives: int = 64
     max_structural_states: int = 1_000_000
     max_table_bytes: int = 256 * 1024 * 1024
+    max_places: int = 150_000
+    max_witness_sets: int = 64
+    max_key_operations: int = 3_000
+    max_distinct_keys: int = 8

@@ -41,7 +41,7 @@ class ValueAlgebra:
     ) -> None:
         self._max_alternatives = limits.max_alternatives
         self.scalars = ScalarAlgebra(limits.max_states, missing_bytes)
-        self.shapes = ShapeAlgebra(conjoin, negate, anything, nothing, limits.max_states)
+        self.shapes = ShapeAlgebra(conjoin, negate, anything, nothing, limits)
         self.everything = Value(
             has_null=True,
             booleans=frozenset((True, False)),
@@ -65,28 +65,22 @@ class ValueAlgebra:
         )
 
     def union(self, values: Iterable[Value]) -> Value:
-        """The values that are in at least one."""
-        total = Value()
-        for value in values:
-            total = Value(
-                has_null=total.has_null or value.has_null,
-                booleans=total.booleans | value.booleans,
-                numbers=self.scalars.unite_numbers(total.numbers, value.numbers),
-                strings=self.scalars.unite_strings(total.strings, value.strings),
-                objects=self._bounded((*total.objects, *value.objects)),
-                arrays=self._bounded((*total.arrays, *value.arrays)),
-            )
-        return total
+        """The values that are in at least one; in pairs, so that no automaton is copied often."""
+        level = list(values)
+        while len(level) > 1:
+            odd = level[len(level) & ~1 :]
+            level = [*map(self._unite, level[::2], level[1::2]), *odd]
+        return level[0] if level else Value()
 
     def complement(self, value: Value) -> Value:
         """The values that are not in it."""
         objects: tuple[ObjectShape, ...] = (self.shapes.any_object,)
         for shape in value.objects:
-            broken = tuple(self.shapes.not_object(shape))
+            broken = self._bounded(self.shapes.not_object(shape))
             objects = self._bounded(self._meet_objects(objects, broken))
         arrays: tuple[ArrayShape, ...] = (self.shapes.any_array,)
         for array in value.arrays:
-            other = tuple(self.shapes.not_array(array))
+            other = self._bounded(self.shapes.not_array(array))
             arrays = self._bounded(self._meet_arrays(arrays, other))
         return Value(
             has_null=not value.has_null,
@@ -95,6 +89,16 @@ class ValueAlgebra:
             strings=self.scalars.complement_strings(value.strings),
             objects=objects,
             arrays=arrays,
+        )
+
+    def _unite(self, a: Value, b: Value) -> Value:
+        return Value(
+            has_null=a.has_null or b.has_null,
+            booleans=a.booleans | b.booleans,
+            numbers=self.scalars.unite_numbers(a.numbers, b.numbers),
+            strings=self.scalars.unite_strings(a.strings, b.strings),
+            objects=self._bounded((*a.objects, *b.objects)),
+            arrays=self._bounded((*a.arrays, *b.arrays)),
         )
 
     def _meet_objects(

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
+
+from grammars.schema.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from grammars.schema.combine import ValueAlgebra
-    from grammars.schema.value import NodeId, Value
+    from grammars.schema.value import NodeId
 
 _DEPTH: Final = 3
 """How many levels down two branches are compared before they are taken to overlap."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Tally:
+    """Scalars of some branches: those in exactly one, and those in any."""
+
+    once: Value
+    any: Value
+
+
 class ExclusiveUnion:
     """Makes unions of what is in one branch and in no other.
 
-    Branches that exclude each other, as tagged unions do, are united as they are; only from
-    branches that may overlap the others are taken away.
+    Scalars are counted, half of the branches against the other half. Objects and arrays that
+    exclude each other, as tagged unions do, are united as they are; only from branches that may
+    overlap the others are taken away.
 
     Args:
         algebra: operations on values.
@@ -33,6 +45,20 @@ class ExclusiveUnion:
 
     def of(self, branches: list[Value]) -> Value:
         """The values in exactly one of the branches."""
+        scalars = [replace(branch, objects=(), arrays=()) for branch in branches]
+        shapes = [Value(objects=branch.objects, arrays=branch.arrays) for branch in branches]
+        self._algebra.union(shapes)  # too many are refused before they are compared in pairs
+        return self._algebra.union([self._tally(scalars).once, *self._exclusive_shapes(shapes)])
+
+    def _tally(self, scalars: list[Value]) -> _Tally:
+        if len(scalars) == 1:
+            return _Tally(scalars[0], scalars[0])
+        half = len(scalars) // 2
+        a, b = self._tally(scalars[:half]), self._tally(scalars[half:])
+        once = self._algebra.union([self._but(a.once, b.any), self._but(b.once, a.any)])
+        return _Tally(once, self._algebra.union([a.any, b.any]))
+
+    def _exclusive_shapes(self, branches: list[Value]) -> Iterator[Value]:
         overlaps = [set[int]() for _ in branches]
         for i, first in enumerate(branches):
             for j in range(i + 1, len(branches)):
@@ -40,15 +66,16 @@ class ExclusiveUnion:
                 if not self._is_surely_empty(both, _DEPTH):
                     overlaps[i].add(j)
                     overlaps[j].add(i)
-        return self._algebra.union(
-            self._without(branch, (branches[j] for j in sorted(overlaps[i])))
-            for i, branch in enumerate(branches)
-        )
+        for branch, others in zip(branches, overlaps, strict=True):
+            value = branch
+            for j in sorted(others):
+                value = self._but(value, branches[j])
+            yield value
 
-    def _without(self, value: Value, others: Iterator[Value]) -> Value:
-        for other in others:
-            value = self._algebra.intersect(value, self._algebra.complement(other))
-        return value
+    def _but(self, value: Value, other: Value) -> Value:
+        if value.is_empty or other.is_empty:
+            return value
+        return self._algebra.intersect(value, self._algebra.complement(other))
 
     def _is_surely_empty(self, value: Value, depth: int) -> bool:
         if value.has_scalar:

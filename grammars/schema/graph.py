@@ -126,7 +126,8 @@ class ValueGraph:
         """The steps of an object shape."""
         known = self._object_plans.get(shape)
         if known is None:
-            known = ObjectPlan(shape, self.conjoin, self.nothing, self._limits.max_states)
+            languages = self._algebra.shapes.languages
+            known = ObjectPlan(shape, self.conjoin, self.nothing, languages, self._limits)
             self._object_plans[shape] = known
         return known
 
@@ -134,7 +135,7 @@ class ValueGraph:
         """The steps of an array shape."""
         known = self._array_plans.get(shape)
         if known is None:
-            known = ArrayPlan(shape, self.conjoin, self.negate)
+            known = ArrayPlan(shape, self.conjoin, self.negate, self._limits)
             self._array_plans[shape] = known
         return known
 
@@ -154,7 +155,7 @@ class ValueGraph:
             case _SchemaNode(place):
                 return place.pointer or "(root)"
             case _ConstantNode(value):
-                return json.dumps(value, default=str)
+                return json.dumps(value, default=str)  # a decimal between quotes will do here
             case _ValueNode():
                 return "(value)"
             case _Conjunction(members):
@@ -183,6 +184,8 @@ class ValueGraph:
         if self.nothing in (a, b):
             return self.nothing
         members = tuple(dict.fromkeys([*self._members(a), *self._members(b)]))
+        if any(self._ids.get(("not", member)) in members for member in members):
+            return self.nothing
         return self._intern(frozenset(members), _Conjunction(members))
 
     def negate(self, node: NodeId) -> NodeId:
@@ -261,7 +264,7 @@ class ValueGraph:
         return self._intern(place.pointer, _SchemaNode(place))
 
     def _constant_node(self, value: Json) -> NodeId:
-        return self._intern((json.dumps(value, default=str),), _ConstantNode(value))
+        return self._intern(("constant", _exact(value)), _ConstantNode(value))
 
     def _members(self, node: NodeId) -> tuple[NodeId, ...]:
         entry = self._nodes[node]
@@ -292,3 +295,16 @@ class ValueGraph:
             path += f" requires {step}, which"
         ending = "allows nothing" if blocker is None else "requires it again, without end"
         return f"no JSON value satisfies the schema: {path} {ending}"
+
+
+def _exact(value: Json) -> object:
+    """What is equal for the same constant alone: 1, true, 1.5 and "1.5" are four."""
+    match value:
+        case list():
+            return tuple(map(_exact, value))
+        case dict():
+            return frozenset((key, _exact(member)) for key, member in value.items())
+        case bool() | None:
+            return type(value), value
+        case _:
+            return value

@@ -1,7 +1,7 @@
 """Groups of undeclared keys: cut so that a plan can tell which keys surely differ.
 
 An automaton cannot remember which keys it has read. But keys of disjoint languages differ, so where
-distinct keys are owed (`minProperties`, witnesses), languages are cut into as many parts as matter.
+distinct keys are owed (`minProperties`, witnesses), languages are cut into as many parts.
 """
 
 from __future__ import annotations
@@ -11,45 +11,60 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from grammars.automata import codepoint_dfa, pattern_dfa
-from grammars.errors import UnsupportedError
+from grammars.errors import LimitExceededError
 from grammars.schema.value import KeyClass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from grammars.automata.codepoint_dfa import CodePointDfa
-    from grammars.schema.value import ObjectShape
+    from grammars.schema.key_languages import KeyLanguages
+    from grammars.schema.value import NodeId, ObjectShape
 
 _MAX_LISTED: Final = 64
-_MAX_DISTINCT: Final = 8
 
 
-def key_groups(shape: ObjectShape, names: tuple[str, ...], max_states: int) -> Iterator[KeyClass]:
-    """Disjoint groups of all keys but `names`.
+def key_groups(
+    shape: ObjectShape,
+    names: tuple[str, ...],
+    nothing: NodeId,
+    languages: KeyLanguages,
+    max_distinct: int,
+) -> list[KeyClass]:
+    """Disjoint groups of all keys but `names` that may have a value.
 
     Each is wholly inside or outside of every witness's language. If several keys are owed, a group
     is a single key (small languages) or one of several parts of a language.
 
+    Args:
+        shape: the objects.
+        names: its declared keys.
+        nothing: the node of no value.
+        languages: makes the groups.
+        max_distinct: keys owed at most.
+
     Raises:
-        UnsupportedError: so many distinct keys are owed that the cuts would be too many.
+        LimitExceededError: so many distinct keys are owed that the cuts would be too many.
     """
-    groups = list(_classes(shape, names, max_states))
+    groups = [group for group in _classes(shape, names, languages) if group.node != nothing]
     for witness in shape.witnesses:
         groups = [
             replace(group, keys=keys)
             for group in groups
             for keys in (
-                group.keys.intersect(witness.keys, max_states=max_states),
-                group.keys.difference(witness.keys, max_states=max_states),
+                languages.both(group.keys, witness.keys),
+                languages.but(group.keys, witness.keys),
             )
-            if not keys.is_empty
         ]
-    num_distinct = max(shape.min_properties, len(shape.witnesses))
-    for group in groups:
-        if num_distinct < 2 or group.keys.is_empty:
-            yield from () if group.keys.is_empty else (group,)
-        else:
-            yield from _cut(group, num_distinct, max_states)
+    groups = [group for group in groups if not group.keys.is_empty]
+    num_owed = max(shape.min_properties - len(shape.required), len(shape.witnesses))
+    if num_owed < 2:
+        return groups
+    return [
+        replace(group, keys=keys)
+        for group in groups
+        for keys in _cut(group.keys, num_owed, languages, max_distinct)
+    ]
 
 
 @lru_cache(maxsize=1024)
@@ -61,32 +76,57 @@ def undeclared_keys(declared: frozenset[str], max_states: int) -> CodePointDfa:
     return codepoint_dfa.any_string().difference(names, max_states=max_states)
 
 
-def _classes(shape: ObjectShape, names: tuple[str, ...], max_states: int) -> Iterator[KeyClass]:
-    rest = undeclared_keys(frozenset(names), max_states)
+def _classes(
+    shape: ObjectShape, names: tuple[str, ...], languages: KeyLanguages
+) -> Iterator[KeyClass]:
+    declared = languages.named(frozenset(names))
+    rest = languages.but(codepoint_dfa.any_string(), declared)
     for group in shape.classes:
-        yield replace(group, keys=group.keys.intersect(rest, max_states=max_states))
-    for group in shape.classes:
-        rest = rest.difference(group.keys, max_states=max_states)
+        yield replace(group, keys=languages.but(group.keys, declared))
+        rest = languages.but(rest, group.keys)
     yield KeyClass(rest, shape.additional)
 
 
-def _cut(group: KeyClass, num_parts: int, max_states: int) -> Iterator[KeyClass]:
-    """The keys one by one if they are few; else by their length modulo the number of parts."""
-    listed = _listed(group.keys)
+def _cut(
+    keys: CodePointDfa, num_parts: int, languages: KeyLanguages, max_parts: int
+) -> list[CodePointDfa]:
+    """The keys one by one if they are few; else by their length modulo the number of parts.
+
+    Where some lengths do not occur, single keys of the first parts make up for it: a large language
+    has as many parts as are asked for.
+    """
+    listed = _listed(keys)
     if listed is not None:
-        for key in listed:
-            yield replace(group, keys=codepoint_dfa.strings([key]))
-        return
-    if num_parts > _MAX_DISTINCT:
-        raise UnsupportedError(
-            f"more than {_MAX_DISTINCT} distinct undeclared keys are required; declare them",
-            keyword="minProperties",
+        return [languages.named(frozenset((key,))) for key in listed]
+    if num_parts > max_parts:
+        raise LimitExceededError(
+            "max_distinct_keys", max_parts, "an object with distinct undeclared keys"
         )
-    for remainder in range(num_parts):
-        length = pattern_dfa.fullmatch(rf"[^]{{{remainder}}}(?:[^]{{{num_parts}}})*")
-        keys = group.keys.intersect(length, max_states=max_states)
-        if not keys.is_empty:
-            yield replace(group, keys=keys)
+    lengths = [_lengths(remainder, num_parts) for remainder in range(num_parts)]
+    parts = [languages.both(keys, length) for length in lengths]
+    parts = [part for part in parts if not part.is_empty]
+    while len(parts) < num_parts:
+        single = languages.named(frozenset((_shortest(parts[-1]),)))
+        parts[-1:] = [single, languages.but(parts[-1], single)]
+    return parts
+
+
+@lru_cache(maxsize=256)
+def _lengths(remainder: int, modulus: int) -> CodePointDfa:
+    return pattern_dfa.fullmatch(rf"[^]{{{remainder}}}(?:[^]{{{modulus}}})*")
+
+
+def _shortest(keys: CodePointDfa) -> str:
+    """One of the shortest strings of a language that is not empty, of letters where it can be."""
+    texts = {keys.start: ""}
+    for state in (order := [keys.start]):
+        if keys.accepting[state]:
+            return texts[state]
+        for first, last, target in keys.edges(state):
+            if target not in texts:
+                texts[target] = texts[state] + chr(min(max(first, ord("a")), last))
+                order.append(target)
+    raise AssertionError("the language is empty")
 
 
 def _listed(keys: CodePointDfa) -> list[str] | None:

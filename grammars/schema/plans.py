@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from grammars.errors import LimitExceededError
 from grammars.schema.key_groups import key_groups
@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator
 
     from grammars.automata.codepoint_dfa import CodePointDfa
+    from grammars.limits import CompileLimits
+    from grammars.schema.key_languages import KeyLanguages
     from grammars.schema.value import ArrayShape, Count, KeyClass, NodeId, ObjectShape
-
-_MAX_PLACES: Final = 20_000
-_MAX_WITNESS_SETS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class ObjectPlace:
         owed: witnesses that have not appeared.
         closed: groups of undeclared keys that may not be written any more: a witness was of the
             group, and a later duplicate of its key would take its place.
-        met: groups of undeclared keys of which one has been written, where keys are counted.
+        met: groups of undeclared keys of which one has been written, until the minimum is reached.
     """
 
     index: int = 0
@@ -69,6 +68,19 @@ class AllBut:
 
 
 @dataclass(frozen=True, slots=True)
+class Move(Generic[PlaceT]):
+    """The smallest step of a search.
+
+    Args:
+        node: the value of a key or element; None where a declared key is left out.
+        place: the place after it.
+    """
+
+    node: NodeId | None
+    place: PlaceT
+
+
+@dataclass(frozen=True, slots=True)
 class Step(Generic[PlaceT]):
     """One key or element, and the place after it.
 
@@ -87,6 +99,11 @@ class Plan(Protocol[PlaceT]):
     """The steps of a shape."""
 
     @property
+    def max_places(self) -> int:
+        """Places that a search may visit."""
+        ...
+
+    @property
     def start(self) -> PlaceT:
         """The place after the opening bracket."""
         ...
@@ -98,6 +115,10 @@ class Plan(Protocol[PlaceT]):
 
     def steps(self, place: PlaceT) -> Iterator[Step[PlaceT]]:
         """What may be written at a place, in generation order, whatever its nodes hold."""
+        ...
+
+    def moves(self, place: PlaceT) -> Iterator[Move[PlaceT]]:
+        """The same, declared keys left out one by one: few moves, however many keys there are."""
         ...
 
     def may_close(self, place: PlaceT) -> bool:
@@ -116,19 +137,20 @@ def live_places(plan: Plan[PlaceT], productive: Container[NodeId]) -> frozenset[
         LimitExceededError: there are too many places.
     """
     comes_from: dict[PlaceT, list[PlaceT]] = {plan.start: []}
-    order = [plan.start]
+    order, num_moves = [plan.start], 0
     for place in order:
-        for step in plan.steps(place):
-            if step.node not in productive:
+        for move in plan.moves(place):
+            if move.node is not None and move.node not in productive:
                 continue
-            if step.place not in comes_from:
-                if len(order) >= _MAX_PLACES:
-                    raise LimitExceededError(
-                        "max_places", _MAX_PLACES, "an object or array with counts"
-                    )
-                comes_from[step.place] = []
-                order.append(step.place)
-            comes_from[step.place].append(place)
+            num_moves += 1
+            if num_moves > plan.max_places:
+                raise LimitExceededError(
+                    "max_places", plan.max_places, "an object or array with counts"
+                )
+            if move.place not in comes_from:
+                comes_from[move.place] = []
+                order.append(move.place)
+            comes_from[move.place].append(place)
     live = [place for place in order if plan.may_close(place)]
     seen = set(live)
     for place in live:
@@ -163,7 +185,8 @@ class ObjectPlan:
         shape: the objects.
         conjoin: makes the node of "both of these nodes".
         nothing: the node of no value.
-        max_states: budget of each automaton of keys.
+        languages: combines languages of keys.
+        limits: budgets of witness sets, of distinct keys and of places.
     """
 
     def __init__(
@@ -171,49 +194,83 @@ class ObjectPlan:
         shape: ObjectShape,
         conjoin: Callable[[NodeId, NodeId], NodeId],
         nothing: NodeId,
-        max_states: int,
+        languages: KeyLanguages,
+        limits: CompileLimits,
     ) -> None:
         self._shape = shape
         self._conjoin = conjoin
+        self._languages = languages
+        self._max_witness_sets = limits.max_witness_sets
+        self.max_places = limits.max_places
         names = tuple(dict.fromkeys([*dict(shape.properties), *shape.required]))
         self._required = frozenset(shape.required)
-        self._declared = [self._declare(name, shape.member(name)) for name in names]
-        groups = (
-            [self._group(group) for group in key_groups(shape, names, max_states)]
-            if shape.classes or shape.witnesses or shape.min_properties > 1
-            else [_Entry(AllBut(frozenset(names)), shape.additional, ())]
+        members = dict(shape.properties)
+        self._declared = [
+            self._declare(name, members[name] if name in members else shape.undeclared(name))
+            for name in names
+        ]
+        self._num_needed = max(
+            (i + 1 for i, name in enumerate(names) if name in self._required), default=0
         )
-        self._groups = [entry for entry in groups if entry.node != nothing]
+        if shape.classes or shape.witnesses or shape.min_properties > 1:
+            self._groups = [
+                self._group(group)
+                for group in key_groups(shape, names, nothing, languages, limits.max_distinct_keys)
+            ]
+        elif shape.additional != nothing:
+            self._groups = [_Entry(AllBut(frozenset(names)), shape.additional, ())]
+        else:
+            self._groups = []
         owed = frozenset(range(len(shape.witnesses)))
         self.start = ObjectPlace(owed=owed)
         self._is_counted = bool(shape.min_properties or shape.max_properties is not None)
-        self.needs_search = self._is_counted or bool(owed)
+        self.needs_search = bool(
+            shape.min_properties or owed or (shape.max_properties is not None and shape.required)
+        )
 
     def steps(self, place: ObjectPlace) -> Iterator[Step[ObjectPlace]]:
         if place.most == self._shape.max_properties:
             return
         for index in range(place.index, len(self._declared)):
-            entry = self._declared[index]
-            counted = self._count(replace(place, index=index + 1))
-            yield from self._ways(entry, counted)
-            if entry.key in self._required:
+            yield from self._declared_steps(place, index)
+            if self._declared[index].key in self._required:
                 return
-        beyond = replace(place, index=len(self._declared))
-        for number, entry in enumerate(self._groups):
-            if number not in place.closed:
-                yield from self._ways(entry, self._count_group(beyond, number), number)
+        yield from self._undeclared_steps(place)
+
+    def moves(self, place: ObjectPlace) -> Iterator[Move[ObjectPlace]]:
+        is_declared = place.index < len(self._declared)
+        if is_declared and self._declared[place.index].key not in self._required:
+            yield Move(None, replace(place, index=place.index + 1))
+        if place.most == self._shape.max_properties:
+            return
+        steps = (
+            self._declared_steps(place, place.index)
+            if is_declared
+            else self._undeclared_steps(place)
+        )
+        for step in steps:
+            yield Move(step.node, step.place)
 
     def may_close(self, place: ObjectPlace) -> bool:
         return (
             place.fewest >= self._shape.min_properties
             and not place.owed
-            and not any(entry.key in self._required for entry in self._declared[place.index :])
+            and place.index >= self._num_needed
         )
 
     def nodes(self) -> Iterator[NodeId]:
         for entry in (*self._declared, *self._groups):
             yield entry.node
             yield from (node for _, node in entry.as_witnesses)
+
+    def _declared_steps(self, place: ObjectPlace, index: int) -> Iterator[Step[ObjectPlace]]:
+        yield from self._ways(self._declared[index], self._count(replace(place, index=index + 1)))
+
+    def _undeclared_steps(self, place: ObjectPlace) -> Iterator[Step[ObjectPlace]]:
+        beyond = replace(place, index=len(self._declared))
+        for number, entry in enumerate(self._groups):
+            if number not in place.closed:
+                yield from self._ways(entry, self._count_group(beyond, number), number)
 
     def _ways(
         self, entry: _Entry, after: ObjectPlace, group: int | None = None
@@ -230,18 +287,20 @@ class ObjectPlan:
     def _count(self, place: ObjectPlace) -> ObjectPlace:
         if not self._is_counted:
             return place
+        fewest = min(place.fewest + 1, self._shape.min_properties)
         return replace(
             place,
-            fewest=min(place.fewest + 1, self._shape.min_properties),
+            fewest=fewest,
             most=place.most + (self._shape.max_properties is not None),
+            met=frozenset() if fewest == self._shape.min_properties else place.met,
         )
 
     def _count_group(self, place: ObjectPlace, number: int) -> ObjectPlace:
         counted = self._count(place)
-        if not self._shape.min_properties or place.fewest == self._shape.min_properties:
-            return counted
         if number in place.met:
-            return replace(counted, fewest=place.fewest)
+            return replace(counted, fewest=place.fewest, met=place.met)
+        if counted.fewest == self._shape.min_properties:
+            return counted
         return replace(counted, met=place.met | {number})
 
     def _declare(self, name: str, node: NodeId) -> _Entry:
@@ -249,7 +308,8 @@ class ObjectPlan:
 
     def _group(self, group: KeyClass) -> _Entry:
         def is_inside(keys: CodePointDfa) -> bool:
-            return not group.keys.intersect(keys).is_empty  # groups are cut at witnesses' languages
+            # groups are cut at witnesses' languages
+            return not self._languages.both(group.keys, keys).is_empty
 
         return _Entry(group.keys, group.node, self._witness_nodes(group.node, is_inside))
 
@@ -260,9 +320,9 @@ class ObjectPlan:
         for number, witness in enumerate(self._shape.witnesses):
             if is_inside(witness.keys):
                 found += [(s | {number}, self._conjoin(n, witness.node)) for s, n in found]
-            if len(found) > _MAX_WITNESS_SETS:
+            if len(found) > self._max_witness_sets:
                 raise LimitExceededError(
-                    "max_witness_sets", _MAX_WITNESS_SETS, "an object with many conditions on keys"
+                    "max_witness_sets", self._max_witness_sets, "an object with conditions on keys"
                 )
         return tuple(found[1:])
 
@@ -274,6 +334,10 @@ class ArrayPlan:
         shape: the arrays.
         conjoin: makes the node of "both of these nodes".
         negate: makes the node of everything but a node.
+        limits: budgets of witness sets and of places.
+
+    Raises:
+        LimitExceededError: one element can meet too many sets of conditions.
     """
 
     def __init__(
@@ -281,7 +345,13 @@ class ArrayPlan:
         shape: ArrayShape,
         conjoin: Callable[[NodeId, NodeId], NodeId],
         negate: Callable[[NodeId], NodeId],
+        limits: CompileLimits,
     ) -> None:
+        if 2 ** len(shape.counts) > limits.max_witness_sets:
+            raise LimitExceededError(
+                "max_witness_sets", limits.max_witness_sets, "an array with many `contains`"
+            )
+        self.max_places = limits.max_places
         self._shape = shape
         self._conjoin = conjoin
         self._negate = negate
@@ -289,7 +359,10 @@ class ArrayPlan:
             [shape.min_items, len(shape.prefix), 1, *(count.first for count in shape.counts)]
         )
         self.start = ArrayPlace(counted=(0,) * len(shape.counts))
-        self.needs_search = bool(shape.counts)
+        self.needs_search = bool(shape.counts) and (
+            shape.min_items > 0 or any(count.minimum > 0 for count in shape.counts)
+        )
+        self._elements: dict[tuple[NodeId, tuple[NodeId | None, ...]], NodeId] = {}
 
     def steps(self, place: ArrayPlace) -> Iterator[Step[ArrayPlace]]:
         shape = self._shape
@@ -303,11 +376,12 @@ class ArrayPlan:
             for count, number in zip(shape.counts, place.counted, strict=True)
         ]
         for chosen in product(*ways):
-            node = shape.element(place.index)
-            for extra, _ in chosen:
-                if extra is not None:
-                    node = self._conjoin(node, extra)
+            node = self._element(shape.element(place.index), tuple(extra for extra, _ in chosen))
             yield Step(None, node, ArrayPlace(index, tuple(number for _, number in chosen)))
+
+    def moves(self, place: ArrayPlace) -> Iterator[Move[ArrayPlace]]:
+        for step in self.steps(place):
+            yield Move(step.node, step.place)
 
     def may_close(self, place: ArrayPlace) -> bool:
         return place.index >= self._shape.min_items and all(
@@ -316,16 +390,30 @@ class ArrayPlan:
         )
 
     def nodes(self) -> Iterator[NodeId]:
-        if not self._shape.counts:
-            yield from (*self._shape.prefix, self._shape.rest)
-            return
-        seen, order = {self.start}, [self.start]
-        for place in order:
-            for step in self.steps(place):
-                yield step.node
-                if step.place not in seen and len(order) < _MAX_PLACES:
-                    seen.add(step.place)
-                    order.append(step.place)
+        shape = self._shape
+        for index in range(max([len(shape.prefix), *(c.first for c in shape.counts)]) + 1):
+            extras = [self._extras(count, index) for count in shape.counts]
+            for chosen in product(*extras):
+                yield self._element(shape.element(index), chosen)
+
+    def _element(self, node: NodeId, extras: tuple[NodeId | None, ...]) -> NodeId:
+        """The node of what is in `node` and in all the extras."""
+        known = self._elements.get((node, extras))
+        if known is None:
+            known = node
+            for extra in extras:
+                if extra is not None:
+                    known = self._conjoin(known, extra)
+            self._elements[node, extras] = known
+        return known
+
+    def _extras(self, count: Count, index: int) -> list[NodeId | None]:
+        """All nodes that `_ways` can yield at an index, whatever has been counted."""
+        if index < count.first:
+            return [None]
+        plain = None if count.maximum is None else self._negate(count.node)
+        is_ever_counted = count.minimum > 0 if count.maximum is None else count.maximum > 0
+        return [plain, count.node] if is_ever_counted else [plain]
 
     def _ways(self, count: Count, number: int, index: int) -> Iterator[tuple[NodeId | None, int]]:
         """The element as one that counts and as one that does not: extra node, new count."""

@@ -10,7 +10,7 @@ from grammars.schema.plans import live_places
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
-    from grammars.schema.plans import ArrayPlan, ObjectPlan
+    from grammars.schema.plans import ArrayPlan, ObjectPlan, PlaceT, Plan
     from grammars.schema.value import ArrayShape, NodeId, ObjectShape, Value
 
 
@@ -65,8 +65,8 @@ def live_value(value: Value, graph: Evaluation, productive: Container[NodeId]) -
     """The same set of JSON values, without the shapes that cannot be satisfied."""
     return replace(
         value,
-        objects=tuple(s for s in value.objects if not _missing_object(s, graph, productive)),
-        arrays=tuple(s for s in value.arrays if not _missing_array(s, graph, productive)),
+        objects=tuple(s for s in value.objects if _missing_object(s, graph, productive) is None),
+        arrays=tuple(s for s in value.arrays if _missing_array(s, graph, productive) is None),
     )
 
 
@@ -79,7 +79,7 @@ def unsatisfiable_member(
             if shape.member(key) not in productive:
                 return f"the key {key!r}", shape.member(key)
     for array in value.arrays:
-        for node in _missing_array(array, graph, productive):
+        for node in _missing_array(array, graph, productive) or ():
             return "an array element", node
     return None
 
@@ -96,12 +96,12 @@ def _missing(value: Value, graph: Evaluation, productive: Container[NodeId]) -> 
     missing: list[NodeId] = []
     for shape in value.objects:
         unmet = _missing_object(shape, graph, productive)
-        if not unmet:
+        if unmet is None:
             return None
         missing += unmet
     for array in value.arrays:
         unmet = _missing_array(array, graph, productive)
-        if not unmet:
+        if unmet is None:
             return None
         missing += unmet
     return missing
@@ -109,28 +109,30 @@ def _missing(value: Value, graph: Evaluation, productive: Container[NodeId]) -> 
 
 def _missing_object(
     shape: ObjectShape, graph: Evaluation, productive: Container[NodeId]
-) -> list[NodeId]:
-    """Empty where the shape can be closed; else nodes one of which has to become productive."""
+) -> list[NodeId] | None:
+    """None where the shape can be closed; else nodes of which one has to become productive."""
     members = dict(shape.properties)
     for key in shape.required:
-        node = members[key] if key in members else shape.member(key)
+        node = members[key] if key in members else shape.undeclared(key)
         if node not in productive:
             return [node]
-    plan = graph.object_plan(shape)
-    if not plan.needs_search or plan.start in live_places(plan, productive):
-        return []
-    return [node for node in plan.nodes() if node not in productive] or [*plan.nodes()]
+    return _missing_in_search(graph.object_plan(shape), productive)
 
 
 def _missing_array(
     shape: ArrayShape, graph: Evaluation, productive: Container[NodeId]
-) -> list[NodeId]:
+) -> list[NodeId] | None:
     plan = graph.array_plan(shape)
-    if plan.needs_search:
-        if plan.start in live_places(plan, productive):
-            return []
-        return [node for node in plan.nodes() if node not in productive] or [*plan.nodes()]
+    if plan.needs_search:  # its nodes are the elements' and what is counted of them
+        return _missing_in_search(plan, productive)
     needed = list(shape.prefix[: shape.min_items])
     if shape.min_items > len(shape.prefix):
         needed.append(shape.rest)
-    return [node for node in needed if node not in productive][:1]
+    missing = next((node for node in needed if node not in productive), None)
+    return None if missing is None else [missing]
+
+
+def _missing_in_search(plan: Plan[PlaceT], productive: Container[NodeId]) -> list[NodeId] | None:
+    if not plan.needs_search or plan.start in live_places(plan, productive):
+        return None
+    return list({node: None for node in plan.nodes() if node not in productive})

@@ -6,12 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grammars.automata import codepoint_dfa
+from grammars.schema.key_languages import KeyLanguages
 from grammars.schema.value import ArrayShape, Count, KeyClass, ObjectShape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from grammars.automata.codepoint_dfa import CodePointDfa
+    from grammars.limits import CompileLimits
     from grammars.schema.value import NodeId
 
 
@@ -23,7 +25,7 @@ class ShapeAlgebra:
         negate: makes the node of everything but a node.
         anything: the node of all values.
         nothing: the node of no value.
-        max_states: budget of each automaton of keys.
+        limits: budgets of the languages of keys.
     """
 
     def __init__(
@@ -32,13 +34,13 @@ class ShapeAlgebra:
         negate: Callable[[NodeId], NodeId],
         anything: NodeId,
         nothing: NodeId,
-        max_states: int,
+        limits: CompileLimits,
     ) -> None:
         self._conjoin = conjoin
         self._negate = negate
         self._anything = anything
         self._nothing = nothing
-        self._max_states = max_states
+        self.languages = KeyLanguages(limits)
         self.any_object = ObjectShape((), (), anything)
         self.any_array = ArrayShape((), anything)
 
@@ -51,11 +53,8 @@ class ShapeAlgebra:
         )
         if high is not None and low > high:
             return None
-        names = dict.fromkeys(name for name, _ in (*a.properties, *b.properties))
         return ObjectShape(
-            properties=tuple(
-                (name, self._conjoin(a.member(name), b.member(name))) for name in names
-            ),
+            properties=tuple(self._meet_properties(a, b)),
             required=tuple(dict.fromkeys([*a.required, *b.required])),
             additional=self._conjoin(a.additional, b.additional),
             classes=tuple(self._meet_classes(a, b)),
@@ -132,13 +131,20 @@ class ShapeAlgebra:
             refined: list[KeyClass] = []
             for group in classes:
                 refined.append(
-                    KeyClass(self._both(group.keys, keys), self._conjoin(group.node, node))
+                    KeyClass(self.languages.both(group.keys, keys), self._conjoin(group.node, node))
                 )
-                refined.append(replace(group, keys=self._but(group.keys, keys)))
-                fresh = self._but(fresh, group.keys)
+                refined.append(replace(group, keys=self.languages.but(group.keys, keys)))
+                fresh = self.languages.but(fresh, group.keys)
             refined.append(KeyClass(fresh, node))
             classes = [group for group in refined if not group.keys.is_empty]
         return replace(shape, properties=tuple(properties.items()), classes=tuple(classes))
+
+    def _meet_properties(self, a: ObjectShape, b: ObjectShape) -> Iterator[tuple[str, NodeId]]:
+        of_a, of_b = dict(a.properties), dict(b.properties)
+        for name in {**of_a, **of_b}:
+            first = of_a[name] if name in of_a else a.undeclared(name)
+            second = of_b[name] if name in of_b else b.undeclared(name)
+            yield name, self._conjoin(first, second)
 
     def _with_count(self, count: Count) -> ArrayShape:
         return replace(self.any_array, counts=(count,))
@@ -149,35 +155,30 @@ class ShapeAlgebra:
             rest = group.keys
             for other in b.classes:
                 yield from self._class(
-                    self._both(group.keys, other.keys), self._conjoin(group.node, other.node)
+                    self.languages.both(group.keys, other.keys),
+                    self._conjoin(group.node, other.node),
                 )
-                rest = self._but(rest, other.keys)
+                rest = self.languages.but(rest, other.keys)
             yield from self._class(rest, self._conjoin(group.node, b.additional))
         for other in b.classes:
             rest = other.keys
             for group in a.classes:
-                rest = self._but(rest, group.keys)
+                rest = self.languages.but(rest, group.keys)
             yield from self._class(rest, self._conjoin(other.node, a.additional))
 
     def _undeclared(self, shape: ObjectShape) -> Iterator[KeyClass]:
         """Classes that together hold all keys that the shape does not declare."""
-        names = codepoint_dfa.strings([name for name, _ in shape.properties])
+        names = self.languages.named(frozenset(name for name, _ in shape.properties))
         rest = codepoint_dfa.any_string()
         for group in shape.classes:
-            yield replace(group, keys=self._but(group.keys, names))
-            rest = self._but(rest, group.keys)
-        yield KeyClass(self._but(rest, names), shape.additional)
+            yield replace(group, keys=self.languages.but(group.keys, names))
+            rest = self.languages.but(rest, group.keys)
+        yield KeyClass(self.languages.but(rest, names), shape.additional)
 
     @staticmethod
     def _class(keys: CodePointDfa, node: NodeId) -> Iterator[KeyClass]:
         if not keys.is_empty:
             yield KeyClass(keys, node)
-
-    def _both(self, a: CodePointDfa, b: CodePointDfa) -> CodePointDfa:
-        return a.intersect(b, max_states=self._max_states)
-
-    def _but(self, a: CodePointDfa, b: CodePointDfa) -> CodePointDfa:
-        return a.difference(b, max_states=self._max_states)
 
 
 def _meet(a: tuple[int, int | None], b: tuple[int, int | None]) -> tuple[int, int | None]:

@@ -78,6 +78,10 @@ class ObjectShape:
         for name, node in self.properties:
             if name == key:
                 return node
+        return self.undeclared(key)
+
+    def undeclared(self, key: str) -> NodeId:
+        """The node of the value under `key`, which is not among the properties."""
         for group in self.classes:
             if group.keys.accepts(key):
                 return group.node

@@ -39,7 +39,7 @@ VALIDATORS = {
     "2020-12": jsonschema.Draft202012Validator,
 }
 UNIFORM_TOKENS = 60
-WISHES = b'""""""}}}}]]]],,,nnbbcc0:eluA2x-tfs.@'
+WISHES = b'""""""}}}}]]]],,,nnaabbcc0123:eluAx-tfs.@'
 
 
 def uniform_then_closing(matcher, vocabulary, rng):
