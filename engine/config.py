@@ -62,6 +62,8 @@ class EngineConfig:
             raise InvalidConfigError("dtype", self.dtype, f"unknown; use one of {known}")
         for option in ("block_size", "max_num_seqs", "max_num_batched_tokens", "max_listed_tokens"):
             self._check_positive(option, getattr(self, option))
+        if self.max_logprobs < 0:
+            raise InvalidConfigError("max_logprobs", self.max_logprobs, "must be at least 0")
         for option in ("num_blocks", "kv_cache_bytes", "max_model_len"):
             if getattr(self, option) is not None:
                 self._check_positive(option, getattr(self, option))

@@ -68,7 +68,8 @@ def sample(
             index = torch.tensor(random_rows, device=logits.device)
             tokens[index] = draw_tokens(logits[index], random_states)
 
-    # The step's only synchronisation with the device: the host must know the tokens to go on.
+    # Waits for the device: the host must know the tokens to go on. Logprobs, where asked for, and
+    # nuclei that are wider than the first candidates wait for it too.
     usable_on_host: list[bool] = is_usable.tolist()
     token_ids: list[int] = tokens.tolist()
     wants_logprobs = [

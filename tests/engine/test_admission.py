@@ -116,6 +116,7 @@ def test_an_id_that_is_in_use_is_refused(engine):
             "dtype=int4: unknown; use one of auto, float32, bfloat16, float16",
         ),
         ({"block_size": 0}, "block_size=0: must be at least 1"),
+        ({"max_logprobs": -1}, "max_logprobs=-1: must be at least 0"),
         ({"num_blocks": 0}, "num_blocks=0: must be at least 1"),
         (
             {"num_blocks": 1, "kv_cache_bytes": 1},
