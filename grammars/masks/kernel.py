@@ -1,4 +1,4 @@
-"""kernel: numba's compiler under a typed name; compiled code is kept on disk and releases the GIL.
+"""lean_kernel: numba's compiler for the helpers inside a mask kernel.
 
 Kernels that call each other stand in one file: numba notices a change by the caller's file alone.
 Those that Python calls take plain arrays: numba's files on disk name the types of the arguments and
@@ -7,21 +7,14 @@ could not be read any more after a class of ours is renamed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numba
 
+from grammars.automata.kernels import Parameters, Result
+
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-Parameters = ParamSpec("Parameters")
-Result = TypeVar("Result")
-
-
-def kernel(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Compile `function` on its first call for the types that it is given."""
-    compiled = numba.njit(function, nogil=True, cache=True)
-    return cast("Callable[Parameters, Result]", compiled)
 
 
 def lean_kernel(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from grammars.automata.dfa import DEAD, NO_LABEL, NUM_BYTES
-from grammars.masks.kernel import kernel
+from grammars.automata.kernels import kernel
 from grammars.masks.token_symbols import build_token_symbols
 from grammars.masks.trie import build_trie
 

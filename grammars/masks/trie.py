@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from grammars.masks.kernel import kernel
+from grammars.automata.kernels import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
