@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numba
 
-from grammars.automata.kernels import Parameters, Result
-
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from grammars.automata.kernels import Parameters, Result
 
 
 def lean_kernel(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
