@@ -98,11 +98,28 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--backend", choices=BACKEND_NAMES, default=BACKEND_NAMES[0], help="default: %(default)s"
     )
-    parser.add_argument("--max-tokens", type=int, default=256, metavar="N", help="default: 256")
-    parser.add_argument("--temperature", type=float, default=0.0, metavar="X", help="default: 0")
+    parser.add_argument(
+        "--max-tokens", type=_token_count, default=256, metavar="N", help="default: 256"
+    )
+    parser.add_argument(
+        "--temperature", type=_temperature, default=0.0, metavar="X", help="0 to 2 (default: 0)"
+    )
     parser.add_argument("--seed", type=int, metavar="N", help="of the sampling")
     add_flags(parser, EngineConfig, "engine")
     return parser
+
+
+def _token_count(text: str) -> int:
+    """Checked here, since the engine could only tell once the model is loaded."""
+    if (count := int(text)) < 1:
+        raise argparse.ArgumentTypeError(f"{count} is not at least 1")
+    return count
+
+
+def _temperature(text: str) -> float:
+    if not 0 <= (temperature := float(text)) <= 2:
+        raise argparse.ArgumentTypeError(f"{temperature:g} is not in 0..2")
+    return temperature
 
 
 def _spec(parsed: argparse.Namespace) -> GrammarSpec | None:

@@ -166,6 +166,21 @@ def test_a_cut_answer_is_told_and_ends_with_1(tiny_folder, capsys):
     assert output.out.strip().isalpha()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--max-tokens", "0"], "argument --max-tokens: 0 is not at least 1"),
+        (["--temperature", "-1"], "argument --temperature: -1 is not in 0..2"),
+        (["--temperature", "nan"], "argument --temperature: nan is not in 0..2"),
+    ],
+)
+def test_a_wrong_sampling_option_is_told_before_the_model_is_loaded(arguments, message, capsys):
+    with pytest.raises(SystemExit) as ending:
+        main(["generate", "hello", "--model", "no-such-model", *arguments])
+    assert ending.value.code == 2
+    assert message in capsys.readouterr().err
+
+
 def test_an_option_that_cannot_be_honoured_is_told_in_one_line(tiny_folder, capsys):
     assert generate(tiny_folder, "--max-model-len", "100000") == 1
     assert capsys.readouterr().err.splitlines()[-1] == (
