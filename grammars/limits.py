@@ -27,7 +27,7 @@ class CompileLimits:
     max_alternatives: int = 64
     max_structural_states: int = 1_000_000
     max_table_bytes: int = 256 * 1024 * 1024
-    max_places: int = 150_000
+    max_places: int = 50_000
     max_witness_sets: int = 64
     max_key_operations: int = 3_000
     max_distinct_keys: int = 8

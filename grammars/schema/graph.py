@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from grammars.errors import InvalidGrammarError, LimitExceededError, UnsatisfiableError
 from grammars.schema.applicators import Applicators, Parts
@@ -56,6 +56,9 @@ class _Negation:
     node: NodeId
 
 
+_MAX_NESTED: Final = 16
+"""Evaluations inside each other; beyond it branches of `oneOf` are taken to overlap."""
+
 _Node: TypeAlias = _SchemaNode | _ConstantNode | _ValueNode | _Conjunction | _Negation
 
 
@@ -85,6 +88,7 @@ class ValueGraph:
         self._ids: dict[object, NodeId] = {}
         self._values: dict[NodeId, Value] = {}
         self._open: set[NodeId] = set()
+        self._num_nested = 0
         self._object_plans: dict[ObjectShape, ObjectPlan] = {}
         self._array_plans: dict[ArrayShape, ArrayPlan] = {}
         self._live: dict[NodeId, Value] = {}
@@ -106,7 +110,7 @@ class ValueGraph:
         """The value of a reachable node, without shapes that nothing can satisfy."""
         known = self._live.get(node)
         if known is None:
-            known = live_value(self._values[node], self, self._productive)
+            known = live_value(self._values[node], self)
             self._live[node] = known
         return known
 
@@ -138,6 +142,10 @@ class ValueGraph:
             known = ArrayPlan(shape, self.conjoin, self.negate, self._limits)
             self._array_plans[shape] = known
         return known
+
+    def is_closable(self, plan: Plan[PlaceT]) -> bool:
+        """Whether some object or array is of the shape of a plan."""
+        return all(map(self.is_productive, plan.needed())) and self.is_live(plan, plan.start)
 
     def is_live(self, plan: Plan[PlaceT], place: PlaceT) -> bool:
         """Whether the shape can be closed from a place that its live steps lead to."""
@@ -230,11 +238,19 @@ class ValueGraph:
                 pending.extend((needed, None) for needed in reversed(parts.needs))
 
     def _try_evaluate(self, node: NodeId) -> Value | None:
-        """The value of a node, None where it depends on one that is being evaluated."""
+        """The value of a node, None where it depends on one that is being evaluated.
+
+        This is an evaluation inside another one, so it costs stack: very deep ones are not tried.
+        """
+        if self._num_nested == _MAX_NESTED:
+            return None
+        self._num_nested += 1
         try:
             return self.evaluate(node)
         except _ReenteredError:
             return None
+        finally:
+            self._num_nested -= 1
 
     def _parts(self, node: NodeId) -> Parts:
         match self._nodes[node]:

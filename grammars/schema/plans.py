@@ -129,6 +129,10 @@ class Plan(Protocol[PlaceT]):
         """The nodes of all steps."""
         ...
 
+    def needed(self) -> Iterator[NodeId]:
+        """Nodes without which the shape cannot be closed; all of them unless `needs_search`."""
+        ...
+
 
 def live_places(plan: Plan[PlaceT], productive: Container[NodeId]) -> frozenset[PlaceT]:
     """The places reachable by productive nodes from which the shape can be closed.
@@ -140,13 +144,13 @@ def live_places(plan: Plan[PlaceT], productive: Container[NodeId]) -> frozenset[
     order, num_moves = [plan.start], 0
     for place in order:
         for move in plan.moves(place):
-            if move.node is not None and move.node not in productive:
-                continue
             num_moves += 1
             if num_moves > plan.max_places:
                 raise LimitExceededError(
                     "max_places", plan.max_places, "an object or array with counts"
                 )
+            if move.node is not None and move.node not in productive:
+                continue
             if move.place not in comes_from:
                 comes_from[move.place] = []
                 order.append(move.place)
@@ -257,6 +261,9 @@ class ObjectPlan:
             and not place.owed
             and place.index >= self._num_needed
         )
+
+    def needed(self) -> Iterator[NodeId]:
+        return (entry.node for entry in self._declared if entry.key in self._required)
 
     def nodes(self) -> Iterator[NodeId]:
         for entry in (*self._declared, *self._groups):
@@ -388,6 +395,13 @@ class ArrayPlan:
             number >= count.minimum
             for count, number in zip(self._shape.counts, place.counted, strict=True)
         )
+
+    def needed(self) -> Iterator[NodeId]:
+        shape = self._shape
+        if not self.needs_search:  # else the elements have nodes with conditions in them
+            yield from shape.prefix[: shape.min_items]
+            if shape.min_items > len(shape.prefix):
+                yield shape.rest
 
     def nodes(self) -> Iterator[NodeId]:
         shape = self._shape

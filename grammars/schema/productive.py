@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 from grammars.schema.plans import live_places
@@ -27,6 +28,14 @@ class Evaluation(Protocol):
 
     def array_plan(self, shape: ArrayShape) -> ArrayPlan:
         """The steps of an array shape."""
+        ...
+
+
+class Liveness(Evaluation, Protocol):
+    """The graph once it is known which nodes some value satisfies."""
+
+    def is_closable(self, plan: Plan[PlaceT]) -> bool:
+        """Whether some object or array is of the shape of a plan."""
         ...
 
 
@@ -61,12 +70,12 @@ def productive_nodes(root: NodeId, graph: Evaluation) -> frozenset[NodeId]:
     return frozenset(productive)
 
 
-def live_value(value: Value, graph: Evaluation, productive: Container[NodeId]) -> Value:
+def live_value(value: Value, graph: Liveness) -> Value:
     """The same set of JSON values, without the shapes that cannot be satisfied."""
     return replace(
         value,
-        objects=tuple(s for s in value.objects if _missing_object(s, graph, productive) is None),
-        arrays=tuple(s for s in value.arrays if _missing_array(s, graph, productive) is None),
+        objects=tuple(s for s in value.objects if graph.is_closable(graph.object_plan(s))),
+        arrays=tuple(s for s in value.arrays if graph.is_closable(graph.array_plan(s))),
     )
 
 
@@ -79,7 +88,7 @@ def unsatisfiable_member(
             if shape.member(key) not in productive:
                 return f"the key {key!r}", shape.member(key)
     for array in value.arrays:
-        for node in _missing_array(array, graph, productive) or ():
+        for node in _missing_in_shape(graph.array_plan(array), productive) or ():
             return "an array element", node
     return None
 
@@ -94,45 +103,20 @@ def _missing(value: Value, graph: Evaluation, productive: Container[NodeId]) -> 
     if value.has_scalar:
         return None
     missing: list[NodeId] = []
-    for shape in value.objects:
-        unmet = _missing_object(shape, graph, productive)
-        if unmet is None:
-            return None
-        missing += unmet
-    for array in value.arrays:
-        unmet = _missing_array(array, graph, productive)
+    objects = (_missing_in_shape(graph.object_plan(s), productive) for s in value.objects)
+    arrays = (_missing_in_shape(graph.array_plan(s), productive) for s in value.arrays)
+    for unmet in chain(objects, arrays):
         if unmet is None:
             return None
         missing += unmet
     return missing
 
 
-def _missing_object(
-    shape: ObjectShape, graph: Evaluation, productive: Container[NodeId]
-) -> list[NodeId] | None:
+def _missing_in_shape(plan: Plan[PlaceT], productive: Container[NodeId]) -> list[NodeId] | None:
     """None where the shape can be closed; else nodes of which one has to become productive."""
-    members = dict(shape.properties)
-    for key in shape.required:
-        node = members[key] if key in members else shape.undeclared(key)
-        if node not in productive:
-            return [node]
-    return _missing_in_search(graph.object_plan(shape), productive)
-
-
-def _missing_array(
-    shape: ArrayShape, graph: Evaluation, productive: Container[NodeId]
-) -> list[NodeId] | None:
-    plan = graph.array_plan(shape)
-    if plan.needs_search:  # its nodes are the elements' and what is counted of them
-        return _missing_in_search(plan, productive)
-    needed = list(shape.prefix[: shape.min_items])
-    if shape.min_items > len(shape.prefix):
-        needed.append(shape.rest)
-    missing = next((node for node in needed if node not in productive), None)
-    return None if missing is None else [missing]
-
-
-def _missing_in_search(plan: Plan[PlaceT], productive: Container[NodeId]) -> list[NodeId] | None:
+    unmet = next((node for node in plan.needed() if node not in productive), None)
+    if unmet is not None:
+        return [unmet]
     if not plan.needs_search or plan.start in live_places(plan, productive):
         return None
     return list({node: None for node in plan.nodes() if node not in productive})

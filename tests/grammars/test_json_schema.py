@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grammars.errors import GrammarError
+from grammars.errors import GrammarError, LimitExceededError
 from grammars.limits import CompileLimits
 from grammars.spec import Embed, JsonObject, JsonSchema
 from tests.support.grammar_texts import TextJudge
@@ -135,3 +135,50 @@ def test_a_limit_is_named():
     assert str(refusal.value) == (
         "the schema needs more than max_schema_nodes=10; simplify it or raise the limit"
     )
+
+
+def nested_one_of(depth):
+    schema = {"type": "string"}
+    for _ in range(depth):
+        other = {"properties": {"a": {"type": "integer"}}, "required": ["a"]}
+        schema = {"oneOf": [{"properties": {"a": schema}, "required": ["a"]}, other]}
+    return schema
+
+
+def test_deeply_nested_one_of_needs_no_recursion():
+    judge = TextJudge(Embed(JsonSchema.from_value({"type": "object", **nested_one_of(100)})))
+    assert judge.accepts('{"a": 3}')
+    assert not judge.accepts('{"a": 3.5}')
+
+
+@pytest.mark.parametrize(
+    ("schema", "limit"),
+    [
+        ({"contains": {"const": 1}, "minContains": 10**9}, "max_places=50000"),
+        ({"allOf": [{"contains": {"const": i}} for i in range(30)]}, "max_witness_sets=64"),
+        ({"patternProperties": {f"p{i}": {"minimum": i} for i in range(20)}},
+         "max_key_operations=3000"),
+        ({"type": "object", "minProperties": 10**9}, "max_distinct_keys=8"),
+        ({"not": {"prefixItems": [{"const": i} for i in range(100)]}}, "max_alternatives=64"),
+    ],
+)  # fmt: skip
+def test_what_would_cost_too_much_is_refused_by_a_named_limit(schema, limit):
+    with pytest.raises(LimitExceededError, match=limit):
+        TextJudge(Embed(JsonSchema.from_value(schema)))
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "array", "minItems": 10**6, "maxItems": 10**9},
+        {"type": "object", "maxProperties": 10**9},
+        {
+            "type": "object",
+            "properties": {f"p{i}": {} for i in range(5_000)},
+            "minProperties": 1,
+        },
+        {"oneOf": [{"const": f"v{i}"} for i in range(300)]},
+    ],
+)
+def test_large_schemas_compile(schema):
+    assert not TextJudge(Embed(JsonSchema.from_value(schema))).accepts('"v300"')
