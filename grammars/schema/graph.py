@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from grammars.errors import InvalidGrammarError, LimitExceededError, UnsatisfiableError
 from grammars.schema.applicators import Applicators, Parts
+from grammars.schema.array_plan import ArrayPlan
 from grammars.schema.combine import ValueAlgebra
 from grammars.schema.constants import Constants
 from grammars.schema.document import Place, SchemaDocument
 from grammars.schema.exclusive import ExclusiveUnion
-from grammars.schema.plans import ArrayPlan, ObjectPlan, live_places
+from grammars.schema.object_plan import ObjectPlan
+from grammars.schema.plans import live_places
 from grammars.schema.productive import live_value, productive_nodes, unsatisfiable_member
 from grammars.schema.value import Value
 

@@ -11,7 +11,9 @@ from grammars.schema.plans import live_places
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
-    from grammars.schema.plans import ArrayPlan, ObjectPlan, PlaceT, Plan
+    from grammars.schema.array_plan import ArrayPlan
+    from grammars.schema.object_plan import ObjectPlan
+    from grammars.schema.plans import PlaceT, Plan
     from grammars.schema.value import ArrayShape, NodeId, ObjectShape, Value
 
 
