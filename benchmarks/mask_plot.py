@@ -10,6 +10,7 @@ mpl.use("Agg")  # a renderer without a screen, to be chosen before pyplot is imp
 
 import matplotlib.pyplot as plt
 from matplotlib.patches import Patch
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from benchmarks.mask_report import MaskResult, Spread
 
@@ -54,7 +55,9 @@ def save_plot(results: Sequence[MaskResult], path: Path, *, caption: str) -> Non
     panels[0].invert_yaxis()
     for axes in panels:
         axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_minor_formatter(NullFormatter())
         axes.grid(axis="x", alpha=0.3)
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)

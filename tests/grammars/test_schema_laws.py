@@ -187,7 +187,7 @@ def as_json(value):
     """JSON without spaces; decimals keep their digits."""
     match value:
         case Decimal():
-            return str(value)
+            return f"{value:f}"
         case list():
             return "[" + ",".join(map(as_json, value)) + "]"
         case dict():
