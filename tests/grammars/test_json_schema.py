@@ -138,7 +138,7 @@ def test_a_limit_is_named():
 
 
 def nested_one_of(depth):
-    schema = {"type": "string"}
+    schema: dict[str, object] = {"type": "string"}
     for _ in range(depth):
         other = {"properties": {"a": {"type": "integer"}}, "required": ["a"]}
         schema = {"oneOf": [{"properties": {"a": schema}, "required": ["a"]}, other]}

@@ -93,7 +93,8 @@ class TestControlTokens:
     """A vocabulary in which both tags are one token each."""
 
     CONTROLS = ("<tool_call>", "</tool_call>")
-    OPEN, CLOSE = map(byte_vocabulary(CONTROLS).control_symbol, CONTROLS)
+    OPEN = byte_vocabulary(CONTROLS).control_symbol("<tool_call>") or 0
+    CLOSE = byte_vocabulary(CONTROLS).control_symbol("</tool_call>") or 0
     BODY = '\n{"name": "add", "arguments": {"a": 1}}\n'
 
     def judge(self, part):

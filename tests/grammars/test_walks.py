@@ -65,7 +65,7 @@ def uniform_then_closing(matcher, vocabulary, rng):
 def run(matcher, vocabulary, choose, *, max_tokens):
     """The text that a model writes under a matcher, None where it did not end in time."""
     row = np.zeros(vocabulary.num_words, np.int32)
-    written = []
+    written: list[bytes] = []
     for _ in range(max_tokens):
         if matcher.is_terminated:
             return b"".join(written).decode()

@@ -11,6 +11,8 @@ from grammars.pushdown.tables import AutomatonTables
 from tests.support.byte_vocabulary import byte_vocabulary
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from grammars.spec import Part
 
 
@@ -32,7 +34,7 @@ class TextJudge:
         )
         self._walk = ReferenceWalk(self.tables, self.states, self.vocabulary)
 
-    def accepts(self, text: str | list[str | int]) -> bool:
+    def accepts(self, text: str | Sequence[str | int]) -> bool:
         """Whether the text is allowed as a whole; an int in a list is a control symbol."""
         pieces = [text] if isinstance(text, str) else text
         symbols = [
