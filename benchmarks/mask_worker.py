@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -60,6 +62,7 @@ def run_job(job: Job) -> MaskMeasurement:
 
 
 def _work(job: Job, sender: Connection) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     source = job.tokenizer
     vocabulary = Vocabulary(
         source.tokenizer_json, padded_size=source.padded_size, end_token_ids=source.end_token_ids
@@ -73,3 +76,11 @@ def _work(job: Job, sender: Connection) -> None:
             repeats=job.repeats,
         )
     )
+
+
+def _end_with_parent() -> None:
+    """Leave when the benchmark was killed: an orphan would slow whatever is measured next."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
