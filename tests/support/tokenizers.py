@@ -5,15 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from grammars.vocabulary import Vocabulary
 from tests.support.byte_vocabulary import byte_alphabet
-
-_TOKENIZERS = Path(__file__).parents[3] / "shared" / "data" / "tokenizers"
+from tests.support.shared_data import SHARED_DATA
 
 # name -> (rows of the model, end token ids)
 REAL_TOKENIZERS = {
@@ -30,7 +28,7 @@ REAL_TOKENIZERS = {
 @lru_cache(maxsize=1)
 def real_tokenizer_json(name: str) -> bytes:
     """The tokenizer.json of a real tokenizer; skips the test where there is none."""
-    path = _TOKENIZERS / name / "tokenizer.json.gz"
+    path = SHARED_DATA / "tokenizers" / name / "tokenizer.json.gz"
     if not path.exists():
         pytest.skip(f"no tokenizer {name} on this machine")
     return gzip.decompress(path.read_bytes())
