@@ -12,13 +12,15 @@ import matplotlib.pyplot as plt
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from benchmarks.mask_report import MaskResult, Spread
+from benchmarks.spread import Spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from matplotlib.axes import Axes
+
+    from benchmarks.mask_report import MaskResult
 
 # Okabe and Ito's palette, told apart without colour vision too.
 _COLOURS: Final = {

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from rich.table import Table
+
+from benchmarks.spread import Spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,22 +26,6 @@ class MaskResult:
     case: str
     backend: str
     measurement: MaskMeasurement
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """Mean and percentiles of step times, in microseconds."""
-
-    mean: float
-    p50: float
-    p99: float
-    max: float
-
-    @classmethod
-    def of(cls, times_us: Sequence[float]) -> Spread:
-        times = np.array(times_us)
-        p50, p99 = np.percentile(times, [50, 99])
-        return cls(float(times.mean()), float(p50), float(p99), float(times.max()))
 
 
 RATIOS: Final[dict[str, Callable[[MaskMeasurement], float]]] = {
@@ -157,12 +143,7 @@ def _values(measurement: MaskMeasurement) -> dict[str, Any]:
 
 
 def _rounded(spread: Spread) -> dict[str, float]:
-    return {
-        "mean": round(spread.mean, 2),
-        "p50": round(spread.p50, 2),
-        "p99": round(spread.p99, 2),
-        "max": round(spread.max, 2),
-    }
+    return {name: round(time, 2) for name, time in asdict(spread).items()}
 
 
 def _cells(measurement: MaskMeasurement) -> list[str]:

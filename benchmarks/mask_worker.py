@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from benchmarks.child_process import end_with_parent
 from benchmarks.mask_measure import MaskMeasurement, measure
-from grammars.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -62,25 +60,13 @@ def run_job(job: Job) -> MaskMeasurement:
 
 
 def _work(job: Job, sender: Connection) -> None:
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    source = job.tokenizer
-    vocabulary = Vocabulary(
-        source.tokenizer_json, padded_size=source.padded_size, end_token_ids=source.end_token_ids
-    )
+    end_with_parent()
     sender.send(
         measure(
             job.backend_name,
             job.case,
-            vocabulary,
+            job.tokenizer.vocabulary(),
             whitespace=job.whitespace,
             repeats=job.repeats,
         )
     )
-
-
-def _end_with_parent() -> None:
-    """Leave when the benchmark was killed: an orphan would slow whatever is measured next."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)

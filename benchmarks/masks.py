@@ -5,15 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
+from benchmarks.child_process import ONE_THREAD
 from benchmarks.machine import describe_command, describe_machine, describe_versions, has_cuda
 from benchmarks.mask_cases import CASE_NAMES, MaskCase, load_case
 from benchmarks.mask_plot import save_plot
@@ -26,22 +23,24 @@ from benchmarks.mask_report import (
     result_table,
 )
 from benchmarks.mask_worker import Job, run_job
-from benchmarks.model_tokenizer import from_model
-from benchmarks.tokenizer_source import (
-    TokenizerSource,
-    TokenizerSourceError,
-    from_file,
+from benchmarks.options import (
+    add_tokenizer_flags,
+    make_console,
+    make_progress,
+    positive,
+    read_tokenizer,
 )
+from benchmarks.tokenizer_source import TokenizerSourceError
 from grammars.backends.base import BACKEND_NAMES
 from server.models.errors import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_ONE_THREAD: Final = dict.fromkeys(
-    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS"), "1"
-)
-_TABLE_WIDTH: Final = 150
+    from rich.console import Console
+
+    from benchmarks.tokenizer_source import TokenizerSource
+
 _QUICK: Final = {"documents": 2, "repeats": 1, "cases": ["flat", "recursive"]}
 
 
@@ -52,11 +51,10 @@ def main(arguments: Sequence[str]) -> int:
         0, or 2 where the tokenizer cannot be used.
     """
     options = _parser().parse_args(arguments)
-    # A file or a pipe has no width of its own; the table needs this much.
-    console = Console() if sys.stdout.isatty() else Console(width=_TABLE_WIDTH)
-    os.environ.update(_ONE_THREAD)  # inherited by the workers, who import their libraries then
+    console = make_console()
+    os.environ.update(ONE_THREAD)  # inherited by the workers, who import their libraries then
     try:
-        tokenizer = _tokenizer(options)
+        tokenizer = read_tokenizer(options)
     except (TokenizerSourceError, ModelError) as error:
         console.print(f"tightrope bench masks: {error}", markup=False)
         return 2
@@ -79,36 +77,19 @@ def main(arguments: Sequence[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tightrope bench masks", description=__doc__)
-    source = parser.add_mutually_exclusive_group()
-    source.add_argument("--model", default="smollm2-135m", help="whose tokenizer (%(default)s)")
-    source.add_argument("--tokenizer", type=Path, help="a tokenizer.json or .json.gz instead")
-    parser.add_argument("--padded-size", type=int, help="with --tokenizer: rows of the model")
-    parser.add_argument("--end-token", help="with --tokenizer: spelling of the end token")
+    add_tokenizer_flags(parser, "smollm2-135m")
     parser.add_argument("--backends", nargs="+", choices=BACKEND_NAMES, default=list(BACKEND_NAMES))
     parser.add_argument("--cases", nargs="+", choices=CASE_NAMES, default=list(CASE_NAMES))
-    parser.add_argument("--documents", type=_positive, default=8, help="valid documents a schema")
-    parser.add_argument("--repeats", type=_positive, default=5, help="fresh compiles a schema")
+    parser.add_argument("--documents", type=positive, default=8, help="valid documents a schema")
+    parser.add_argument("--repeats", type=positive, default=5, help="fresh compiles a schema")
     parser.add_argument("--seed", type=int, default=1, help="of the documents")
     parser.add_argument("--whitespace", choices=("compact", "single"), default="compact")
-    parser.add_argument("--timeout", type=_positive, default=300, help="seconds a cell")
-    parser.add_argument("--out", type=Path, help="folder for masks.json, masks.png and masks.svg")
+    parser.add_argument("--timeout", type=positive, default=300, help="seconds a cell")
+    parser.add_argument(
+        "--output", type=Path, help="folder for masks.json, masks.png and masks.svg"
+    )
     parser.add_argument("--quick", action="store_true", help="two schemas, two documents, once")
     return parser
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, not {value}")
-    return value
-
-
-def _tokenizer(options: argparse.Namespace) -> TokenizerSource:
-    if options.tokenizer is None:
-        return from_model(options.model)
-    return from_file(
-        options.tokenizer, padded_size=options.padded_size, end_token=options.end_token
-    )
 
 
 def _measure_all(
@@ -120,13 +101,7 @@ def _measure_all(
 ) -> list[MaskResult]:
     """All backends on a schema right after one another, so that they share the machine's mood."""
     results = []
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console) as progress:
+    with make_progress(console) as progress:
         task = progress.add_task("starting", total=len(cases) * len(options.backends))
         for case in cases:
             for backend in options.backends:
@@ -157,9 +132,9 @@ def _report(
         else "No CUDA device: the CPU part ran."
     )
     console.print(device_note)
-    if options.out is None:
+    if options.output is None:
         return
-    options.out.mkdir(parents=True, exist_ok=True)
+    options.output.mkdir(parents=True, exist_ok=True)
     report = {
         "command": describe_command("masks", arguments),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -170,10 +145,10 @@ def _report(
         "results": as_json(results),
         "ratios": [asdict(peer) for peer in ratios],
     }
-    (options.out / "masks.json").write_text(json.dumps(report, indent=2) + "\n")
+    (options.output / "masks.json").write_text(json.dumps(report, indent=2) + "\n")
     caption = (
         f"{tokenizer.name}, {tokenizer.padded_size:,} rows; {machine['processor']}, one thread"
     )
     for suffix in ("png", "svg"):
-        save_plot(results, options.out / f"masks.{suffix}", caption=caption)
-    console.print(f"wrote {options.out}/masks.json, masks.png, masks.svg", highlight=False)
+        save_plot(results, options.output / f"masks.{suffix}", caption=caption)
+    console.print(f"wrote {options.output}/masks.json, masks.png, masks.svg", highlight=False)

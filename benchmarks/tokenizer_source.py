@@ -7,6 +7,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from grammars.vocabulary import Vocabulary
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -30,6 +32,12 @@ class TokenizerSource:
     tokenizer_json: bytes
     padded_size: int
     end_token_ids: tuple[int, ...]
+
+    def vocabulary(self) -> Vocabulary:
+        """A new vocabulary of these tokens."""
+        return Vocabulary(
+            self.tokenizer_json, padded_size=self.padded_size, end_token_ids=self.end_token_ids
+        )
 
 
 def from_file(path: Path, *, padded_size: int | None, end_token: str | None) -> TokenizerSource:

@@ -8,14 +8,18 @@ from types import MappingProxyType
 from typing import Final
 
 _BENCHMARKS: Final = MappingProxyType(  # name -> module with main(arguments)
-    {"masks": "benchmarks.masks"}
+    {"masks": "benchmarks.masks", "grammars": "benchmarks.grammars"}
 )
 
 
 def main(arguments: list[str]) -> int:
     """Run one benchmark with its own options."""
     parser = argparse.ArgumentParser(prog="tightrope bench", description="Run a benchmark.")
-    parser.add_argument("benchmark", choices=_BENCHMARKS, help="masks: cost of the token masks")
+    parser.add_argument(
+        "benchmark",
+        choices=_BENCHMARKS,
+        help="masks: cost of the token masks; grammars: coverage and speed of the compilers",
+    )
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its options")
     parsed = parser.parse_args(arguments)
     status: int | None = import_module(_BENCHMARKS[parsed.benchmark]).main(parsed.arguments)

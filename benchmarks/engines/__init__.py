@@ -1,0 +1,1 @@
+"""Engines as MaskBench drives them: each by its own interface, with its own settings."""

@@ -1,0 +1,107 @@
+"""Engine: what MaskBench asks of a library that makes token masks; `make_engine` finds one.
+
+Unlike `grammars.backends`, nothing stands between the library and the schema: what a library
+drops in silence, or accepts wrongly, is what the benchmark counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from benchmarks.tokenizer_source import TokenizerSource
+
+Json: TypeAlias = Any
+"""Parsed JSON: a schema of the data."""
+
+
+class EngineMatcher(Protocol):
+    """One instance being written."""
+
+    def compute_mask(self) -> None:
+        """Make the mask of the tokens allowed next."""
+        ...
+
+    def commit_token(self, token_id: int) -> bool:
+        """Go on by a token, after `compute_mask`; False where the mask does not allow it.
+
+        After False nothing more is asked.
+        """
+        ...
+
+    def can_end(self) -> bool:
+        """Whether the text so far may end; asked once, after the last token, outside the clock."""
+        ...
+
+
+class EngineGrammar(Protocol):
+    """A compiled schema."""
+
+    def matcher(self) -> EngineMatcher:
+        """A matcher at the start of the text."""
+        ...
+
+
+class Engine(Protocol):
+    """A library with the tables of one tokenizer, made before the clock starts."""
+
+    def compile(self, schema: Json) -> EngineGrammar:
+        """Compile a schema; any exception is a compile error of the engine."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class EngineInfo:
+    """An engine that can be measured.
+
+    Args:
+        module: of this package; has `make_engine(tokenizer, mode)`.
+        library: the module that must be importable.
+        distribution: what pip installs.
+        mode: handed to `make_engine`, for a library with several settings; "" the only one.
+        about: the settings, one sentence.
+    """
+
+    module: str
+    library: str
+    distribution: str
+    mode: str = ""
+    about: str = ""
+
+    @property
+    def is_installed(self) -> bool:
+        return find_spec(self.library) is not None
+
+
+ENGINES: Final = MappingProxyType(
+    {
+        "tightrope": EngineInfo(
+            "tightrope", "grammars", "tightrope", about="whitespace single; no grammar cache"
+        ),
+        "llguidance": EngineInfo("llguidance", "llguidance", "llguidance", about="defaults"),
+        "xgrammar": EngineInfo(
+            "xgrammar", "xgrammar", "xgrammar", "default", about="strict_mode, fixed whitespace"
+        ),
+        "xgrammar-compliant": EngineInfo(
+            "xgrammar", "xgrammar", "xgrammar", "compliant", about="not strict, any whitespace"
+        ),
+    }
+)
+"""The engines by their names, in the order of the tables."""
+
+
+def make_engine(name: str, tokenizer: TokenizerSource) -> Engine:
+    """An engine with its tables of the tokenizer ready.
+
+    Args:
+        name: one of ENGINES.
+        tokenizer: the tokens.
+    """
+    info = ENGINES[name]
+    module = import_module(f"benchmarks.engines.{info.module}")
+    engine: Engine = module.make_engine(tokenizer, info.mode)
+    return engine

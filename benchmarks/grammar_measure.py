@@ -1,0 +1,208 @@
+"""The measurement of one engine on one schema, by MaskBench's rules, in this process."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from benchmarks.engines.base import Engine, EngineGrammar, EngineMatcher, Json
+
+
+class Clock(Enum):
+    """What a time is."""
+
+    WALL = "wall"  # MaskBench's; right on a machine that does nothing else
+    CPU = "cpu"  # of the whole process; right on a shared machine, a system call dearer a reading
+
+    @property
+    def read(self) -> Callable[[], int]:
+        """Reads it in nanoseconds."""
+        return time.perf_counter_ns if self is Clock.WALL else time.process_time_ns
+
+    def reading_us(self) -> float:
+        """What a reading costs; each time that is told holds about one."""
+        start = time.perf_counter_ns()
+        for _ in range(1000):
+            self.read()
+        return (time.perf_counter_ns() - start) / 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """An instance as tokens.
+
+    Args:
+        token_ids: of its text, without special tokens.
+        is_valid: whether the schema allows it.
+    """
+
+    token_ids: tuple[int, ...]
+    is_valid: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What an engine is asked to do with one schema."""
+
+    schema: Json
+    documents: tuple[Document, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of one document.
+
+    Args:
+        is_valid: whether the schema allows it.
+        num_tokens: of the document.
+        refused_at: index of the first token that was refused; None: all were accepted.
+        can_end: whether the text might have ended after all tokens; False where one was refused.
+        error: what the engine raised on the way; else None.
+    """
+
+    is_valid: bool
+    num_tokens: int
+    refused_at: int | None = None
+    can_end: bool = False
+    error: str | None = None
+
+    def is_accepted(self, *, with_end: bool) -> bool:
+        """Whether all tokens were accepted, and with `with_end` an end as well."""
+        return self.refused_at is None and self.error is None and (self.can_end or not with_end)
+
+    def is_right(self, *, with_end: bool) -> bool:
+        """Whether what is valid was accepted, and what is not was not; an error is never right."""
+        return self.error is None and self.is_accepted(with_end=with_end) == self.is_valid
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The schema was compiled.
+
+    Args:
+        compile_ns: from parsed schema to grammar.
+        first_mask_ns: making the first matcher and its first mask.
+        step_ns: int64, one for each token up to the first that was refused: mask and commit.
+        written: the documents in order.
+    """
+
+    compile_ns: int
+    first_mask_ns: int
+    step_ns: NDArray[np.int64]
+    written: tuple[Written, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The engine did not compile the schema; `reason` is its own message, in one line."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """The measurement broke off.
+
+    Args:
+        is_timeout: the time limit passed; else the process died.
+        reason: in one line.
+    """
+
+    is_timeout: bool
+    reason: str
+
+
+Outcome: TypeAlias = Measured | Refused | Broken
+
+
+def measure(engine: Engine, job: Job, clock: Clock) -> Measured | Refused:
+    """Compile a schema and write its documents."""
+    read = clock.read
+    start = read()
+    try:
+        grammar = engine.compile(job.schema)
+    except Exception as error:  # noqa: BLE001 - MaskBench: whatever is raised is a compile error
+        return Refused(_one_line(error))
+    compile_ns = read() - start
+    if not job.documents:
+        return Measured(compile_ns, _Opening.of(grammar, read).total_ns, _NO_STEPS, ())
+    steps: list[int] = []
+    runs = [_write(grammar, document, read, steps) for document in job.documents]
+    return Measured(
+        compile_ns=compile_ns,
+        first_mask_ns=runs[0][0],
+        step_ns=np.array(steps, np.int64),
+        written=tuple(written for _, written in runs),
+    )
+
+
+_NO_STEPS = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """A matcher with its first mask."""
+
+    matcher: EngineMatcher
+    total_ns: int
+    mask_ns: int
+
+    @classmethod
+    def of(cls, grammar: EngineGrammar, read: Callable[[], int]) -> _Opening:
+        start = read()
+        matcher = grammar.matcher()
+        made_at = read()
+        matcher.compute_mask()
+        end = read()
+        return cls(matcher, end - start, end - made_at)
+
+
+def _write(
+    grammar: EngineGrammar, document: Document, read: Callable[[], int], steps: list[int]
+) -> tuple[int, Written]:
+    """Write a document, append its step times to `steps`.
+
+    Returns:
+        Nanoseconds of the matcher and its first mask, 0 where that raised; and what became of it.
+    """
+    opening_ns = 0
+    is_valid, num_tokens = document.is_valid, len(document.token_ids)
+    try:
+        opening = _Opening.of(grammar, read)
+        opening_ns = opening.total_ns
+        refused_at = _follow(opening, document.token_ids, read, steps)
+        can_end = refused_at is None and opening.matcher.can_end()
+    except Exception as error:  # noqa: BLE001 - MaskBench: it is counted, the next document follows
+        return opening_ns, Written(is_valid, num_tokens, error=_one_line(error))
+    return opening_ns, Written(is_valid, num_tokens, refused_at, can_end)
+
+
+def _follow(
+    opening: _Opening, token_ids: Sequence[int], read: Callable[[], int], steps: list[int]
+) -> int | None:
+    """Mask and commit token by token; the index of the first that is refused."""
+    compute_mask, commit_token = opening.matcher.compute_mask, opening.matcher.commit_token
+    for index, token_id in enumerate(token_ids):
+        start = read()
+        if index:
+            compute_mask()
+        accepted = commit_token(token_id)
+        elapsed = read() - start
+        steps.append(elapsed if index else elapsed + opening.mask_ns)
+        if not accepted:
+            return index
+    return None
+
+
+def _one_line(error: Exception) -> str:
+    """Its kind and message, at most 300 characters."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]

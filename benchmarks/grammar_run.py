@@ -1,0 +1,81 @@
+"""The run of the grammar benchmark: every engine in its process, schema by schema."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from benchmarks.engines.base import ENGINES
+from benchmarks.grammar_measure import Document, Job
+from benchmarks.grammar_summary import Result
+from benchmarks.grammar_worker import EngineProcess, EngineStartError
+from benchmarks.options import make_progress
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from contextlib import ExitStack
+
+    from rich.console import Console
+
+    from benchmarks.grammar_data import GrammarCase, GrammarEntry
+    from benchmarks.grammar_worker import WorkerSettings
+    from grammars.vocabulary import Vocabulary
+
+
+def start_engines(
+    settings: Sequence[WorkerSettings], stack: ExitStack, console: Console
+) -> tuple[dict[str, EngineProcess], dict[str, str]]:
+    """Start the engines' processes.
+
+    Args:
+        settings: one for each engine.
+        stack: ends the processes.
+        console: told what is being started.
+
+    Returns:
+        The processes by engine, and why each of the others did not start.
+    """
+    running: dict[str, EngineProcess] = {}
+    missing: dict[str, str] = {}
+    for wanted in settings:
+        info = ENGINES[wanted.engine]
+        if not info.is_installed:
+            missing[wanted.engine] = f"not installed: pip install {info.distribution}"
+            continue
+        with console.status(f"starting {wanted.engine}"):
+            try:
+                running[wanted.engine] = stack.enter_context(EngineProcess(wanted))
+            except EngineStartError as error:
+                missing[wanted.engine] = str(error)
+    return running, missing
+
+
+def measure_all(
+    entries: Sequence[GrammarEntry],
+    running: Mapping[str, EngineProcess],
+    vocabulary: Vocabulary,
+    console: Console,
+) -> list[Result]:
+    """All engines on a schema right after one another, so that they share the machine's mood."""
+    results = []
+    with make_progress(console) as progress:
+        task = progress.add_task("", total=len(entries) * len(running))
+        for entry in entries:
+            case = entry.read()
+            job = _job(case, vocabulary)
+            for name, process in running.items():
+                progress.update(task, description=f"{entry.name[:40]}: {name}")
+                outcome = process.run(job)
+                results.append(Result(case.name, case.subset, len(job.documents), name, outcome))
+                progress.advance(task)
+    return results
+
+
+def _job(case: GrammarCase, vocabulary: Vocabulary) -> Job:
+    """The case with its documents as tokens; never a control token, whatever a text spells."""
+    return Job(
+        case.schema,
+        tuple(
+            Document(tuple(vocabulary.encode(instance.text.encode())), instance.is_valid)
+            for instance in case.instances
+        ),
+    )

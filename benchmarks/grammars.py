@@ -1,0 +1,145 @@
+"""`tightrope bench grammars`: coverage and speed of grammar compilers, by MaskBench's rules."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from contextlib import ExitStack
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.child_process import ONE_THREAD
+from benchmarks.engines.base import ENGINES
+from benchmarks.grammar_data import GrammarDataError, by_names, draw_sample, find_data
+from benchmarks.grammar_failures import failure_lines
+from benchmarks.grammar_measure import Clock
+from benchmarks.grammar_plot import save_plot
+from benchmarks.grammar_report import ratio_table, summary_json, summary_table
+from benchmarks.grammar_run import measure_all, start_engines
+from benchmarks.grammar_summary import compare, summarise
+from benchmarks.grammar_worker import WorkerSettings
+from benchmarks.machine import describe_command, describe_machine, describe_versions
+from benchmarks.options import add_tokenizer_flags, make_console, positive, read_tokenizer
+from benchmarks.tokenizer_source import TokenizerSourceError
+from server.models.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from benchmarks.grammar_data import GrammarData, GrammarEntry
+    from benchmarks.tokenizer_source import TokenizerSource
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure, print the tables, write JSON, plot and failures.
+
+    Returns:
+        0, or 2 where the data or the tokenizer cannot be used.
+    """
+    options = _parser().parse_args(arguments)
+    console = make_console()
+    os.environ.update(ONE_THREAD)  # inherited by the workers, who import their libraries then
+    try:
+        data = find_data(options.data)
+        entries = _select(data, options)
+        tokenizer = read_tokenizer(options)
+    except (GrammarDataError, TokenizerSourceError, ModelError) as error:
+        console.print(f"tightrope bench grammars: {error}", markup=False)
+        return 2
+    with ExitStack() as stack:
+        running, missing = start_engines(_settings(options, tokenizer), stack, console)
+        results = measure_all(entries, running, tokenizer.vocabulary(), console)
+    summaries = [
+        summarise(
+            [result for result in results if result.engine == name],
+            data.weights,
+            limit_s=options.time_limit,
+        )
+        for name in running
+    ]
+    ratios = compare(results)
+    console.print(summary_table(summaries))
+    for name, reason in missing.items():
+        console.print(f"{name} did not run: {reason}", markup=False, highlight=False)
+    if ratios:
+        console.print(ratio_table(ratios))
+    if options.failures is not None:
+        options.failures.write_text("".join(f"{line}\n" for line in failure_lines(results)))
+    if options.output is not None:
+        machine = describe_machine()
+        report = {
+            "command": describe_command("grammars", list(arguments)),
+            "date": datetime.now(UTC).isoformat(timespec="seconds"),
+            "machine": machine,
+            "versions": describe_versions(),
+            "tokenizer": {"name": tokenizer.name, "padded_size": tokenizer.padded_size},
+            "clock": options.clock.value,
+            "clock_reading_us": options.clock.reading_us(),
+            "time_limit_s": options.time_limit,
+            "engines": {name: ENGINES[name].about for name in running},
+            "missing": missing,
+            "results": [summary_json(summary) for summary in summaries],
+            "ratios": [asdict(peer) for peer in ratios],
+        }
+        caption = (
+            f"{len(entries):,} schemas; {tokenizer.name}, {tokenizer.padded_size:,} rows; "
+            f"{machine['processor']}, one thread, {options.clock.value} clock"
+        )
+        options.output.mkdir(parents=True, exist_ok=True)
+        (options.output / "grammars.json").write_text(json.dumps(report, indent=2) + "\n")
+        save_plot(summaries, results, options.output / "grammars.svg", caption=caption)
+        console.print(f"wrote {options.output}/grammars.json, grammars.svg", highlight=False)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="tightrope bench grammars", description=__doc__)
+    parser.add_argument(
+        "--data", type=Path, required=True, help="maskbench/data, or a folder with *.jsonl.gz"
+    )
+    parser.add_argument("--sample", type=positive, help="draw so many schemas, by subset")
+    parser.add_argument("--seed", type=int, default=1, help="of the sample (%(default)s)")
+    parser.add_argument("--schemas", nargs="+", metavar="NAME", help="these schemas alone")
+    parser.add_argument("--backends", nargs="+", choices=ENGINES, default=list(ENGINES))
+    parser.add_argument(
+        "--time-limit", type=positive, default=60, help="seconds a schema (%(default)s)"
+    )
+    parser.add_argument(
+        "--memory-limit", type=positive, default=8, help="GiB a process (%(default)s)"
+    )
+    parser.add_argument(
+        "--clock",
+        type=Clock,
+        choices=list(Clock),
+        default=Clock.WALL,
+        help="wall: as MaskBench; cpu: of the process, for a machine that others use as well",
+    )
+    add_tokenizer_flags(parser, "qwen2.5-coder-0.5b")
+    parser.add_argument("--failures", type=Path, help="file for the list of what went wrong")
+    parser.add_argument("--output", type=Path, help="folder for grammars.json and grammars.svg")
+    return parser
+
+
+def _select(data: GrammarData, options: argparse.Namespace) -> tuple[GrammarEntry, ...]:
+    entries = data.entries
+    if options.schemas is not None:
+        entries = by_names(entries, options.schemas)
+    if options.sample is not None:
+        entries = draw_sample(entries, options.sample, options.seed)
+    return entries
+
+
+def _settings(options: argparse.Namespace, tokenizer: TokenizerSource) -> list[WorkerSettings]:
+    return [
+        WorkerSettings(
+            engine=name,
+            tokenizer=tokenizer,
+            clock=options.clock,
+            limit_s=options.time_limit,
+            memory_bytes=options.memory_limit << 30,
+        )
+        for name in options.backends
+    ]
