@@ -34,6 +34,29 @@ class GrammarMatcher(Protocol):
         """Token ids of the text that must follow, [] where there is a choice; does not advance."""
         ...
 
+    def min_tokens_to_complete(self) -> int:
+        """How many more tokens surely suffice for a whole text, 0 where it is one.
+
+        No end token is counted. Near to the least number, never below it.
+
+        Raises:
+            BackendError: the backend cannot tell.
+        """
+        ...
+
+    def fill_closing_bitmask(self, row: Bitmask, tokens_left: int) -> None:
+        """Overwrite `row` with the tokens that a text of at most `tokens_left` more may go on with.
+
+        Those of `fill_bitmask` after which `min_tokens_to_complete` is less than `tokens_left`, so
+        that a text under these masks is whole when nothing is left. If `min_tokens_to_complete`
+        is more than `tokens_left` already: those after which it is less than now, so that the text
+        is whole as soon as that can be promised. End tokens need no room.
+
+        Raises:
+            BackendError: the backend cannot tell.
+        """
+        ...
+
     @property
     def is_complete(self) -> bool:
         """Whether the text so far is a whole text of the grammar (it may still be extendable)."""

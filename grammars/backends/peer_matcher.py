@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
+
+from grammars.errors import BackendError
 
 if TYPE_CHECKING:
     from grammars.protocol import Bitmask
     from grammars.vocabulary import Vocabulary
+
+
+_CANNOT_CLOSE: Final = (
+    "only the tightrope backend knows how many tokens a text still needs; use it, or let texts be "
+    "cut at their limit"
+)
 
 
 class PeerState(Protocol):
@@ -78,6 +86,12 @@ class PeerMatcher:
         if self._ended or self._state.is_complete:
             return []
         return self._vocabulary.encode(self._state.forced_bytes())
+
+    def min_tokens_to_complete(self) -> int:
+        raise BackendError(_CANNOT_CLOSE)
+
+    def fill_closing_bitmask(self, row: Bitmask, tokens_left: int) -> None:  # noqa: ARG002 - refused
+        raise BackendError(_CANNOT_CLOSE)
 
     @property
     def is_complete(self) -> bool:

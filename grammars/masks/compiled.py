@@ -8,6 +8,7 @@ import numpy as np
 
 from grammars.automata.dfa import DEAD
 from grammars.errors import UnsatisfiableError
+from grammars.masks.completion import Completion
 from grammars.masks.configuration import ConfigurationTable
 from grammars.masks.forced import settled_tokens
 from grammars.masks.mask_cache import MaskCache
@@ -95,6 +96,7 @@ class AutomatonGrammar:
         for token_id in vocabulary.end_token_ids:
             self._end_row[token_id >> 5] |= np.uint32(1 << (token_id & 31))
         self._max_cache_bytes = max_cache_bytes
+        self._completion = Completion(tables, expander, vocabulary)
         self._configurations = ConfigurationTable()
         self._masks = MaskCache()
         self._rows = RowPool()
@@ -154,6 +156,40 @@ class AutomatonGrammar:
                     settled_tokens(symbols.tolist(), is_live, self.vocabulary, self._tokens.trie)
                 )
             return configuration.forced
+
+    def num_tokens_to_complete(self, configuration: Configuration) -> int:
+        """How many tokens complete a text, see `Completion`.
+
+        Raises:
+            GrammarError: the automaton cannot grow within its limits.
+        """
+        with self._tables.lock:
+            if configuration.num_to_complete is None:
+                configuration.num_to_complete = self._completion.num_tokens(configuration)
+            return configuration.num_to_complete
+
+    def closing_words(self, configuration: Configuration, tokens_left: int) -> NDArray[np.int32]:
+        """The row of `GrammarMatcher.fill_closing_bitmask`.
+
+        Raises:
+            GrammarError: the automaton cannot grow within its limits.
+        """
+        with self._tables.lock:
+            words = self.mask(configuration).words.copy()
+            most = max(tokens_left, self.num_tokens_to_complete(configuration)) - 1
+            bits = np.unpackbits(words.view(np.uint8), bitorder="little")
+            for token_id in np.flatnonzero(bits).tolist():
+                if token_id in self.vocabulary.end_token_ids:
+                    continue
+                following = configuration.following.get(token_id)
+                if following is None:
+                    following = self._step(configuration, token_id)
+                assert following is not None, "the mask allows it"
+                if self.num_tokens_to_complete(following) > most:
+                    words[token_id >> 5] &= ~np.int32(
+                        np.uint32(1 << (token_id & 31)).view(np.int32)
+                    )
+            return words
 
     def _make_start(self) -> Configuration:
         with self._tables.lock:

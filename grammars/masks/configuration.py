@@ -51,6 +51,7 @@ class Configuration:
         window: the states of the nearest frames, see `Frame.window`.
         mask: the tokens allowed next, once they were asked for.
         forced: the tokens that must come next, once they were asked for.
+        num_to_complete: tokens that complete the text, once they were asked for.
         following: token id -> configuration after it, for tokens that were accepted here before.
     """
 
@@ -63,6 +64,7 @@ class Configuration:
     window: NDArray[np.int64]
     mask: MaskRow | None = field(default=None, repr=False)
     forced: tuple[int, ...] | None = None
+    num_to_complete: int | None = None
     following: dict[int, Configuration] = field(default_factory=dict, repr=False)
 
 

@@ -61,6 +61,15 @@ class Matcher:
         forced = self._configuration.forced
         return list(self._grammar.forced_tokens(self._configuration) if forced is None else forced)
 
+    def min_tokens_to_complete(self) -> int:
+        return self._grammar.num_tokens_to_complete(self._configuration)
+
+    def fill_closing_bitmask(self, row: Bitmask, tokens_left: int) -> None:
+        if self._has_ended:
+            row[:] = 0
+        else:
+            row[:] = self._grammar.closing_words(self._configuration, tokens_left)
+
     @property
     def is_complete(self) -> bool:
         return self._configuration.is_complete

@@ -1,0 +1,223 @@
+"""Completion: how many tokens a text needs at least to be complete, by a way that is always there.
+
+The number is achievable, and near to the least: terminals are spelled in the fewest tokens, the
+seams between them cost at most a token each. What a mask under a budget needs is the law of
+`Completion.num_tokens`: from every configuration some token leads to one that needs a token less.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from grammars.masks.lexer_ways import LexerWays
+from grammars.pushdown.actions import Dead, Goto, Pop, Push
+from grammars.pushdown.layout import StateColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from grammars.masks.configuration import Configuration, Frame
+    from grammars.pushdown.actions import Action, Expander
+    from grammars.pushdown.tables import AutomatonTables
+    from grammars.vocabulary import Vocabulary
+
+END: Final = -1
+"""The outcome of a text that is complete; the others are those of `Pop`."""
+
+_END, _INNER, _VISIT = range(3)
+"""What stands in the queue of a search: an end of the frame, an inner frame, a state."""
+
+Costs: TypeAlias = dict[int, int]
+"""Tokens until a frame is popped, by the outcome that it is popped with."""
+
+_Search: TypeAlias = "Generator[int, Costs | None, Costs | None]"
+"""Asks for the costs of inner states; returns its own, None where every way is blocked."""
+
+
+class Completion:
+    """Finds the costs of structural states once; all methods need `AutomatonTables.lock`.
+
+    Costs only ever fall, and each rests on costs that were there before it. So the law holds at all
+    times: a cost has a next action whose costs are smaller by what the action takes.
+
+    Args:
+        tables: the automaton.
+        expander: writes what the tables lack.
+        vocabulary: the tokens.
+    """
+
+    def __init__(self, tables: AutomatonTables, expander: Expander, vocabulary: Vocabulary) -> None:
+        self._tables = tables
+        self._expander = expander
+        self._ways = LexerWays(tables, vocabulary)
+        self._costs: dict[int, Costs] = {}
+        self._rest: dict[tuple[Frame, int], int] = {}
+
+    def num_tokens(self, configuration: Configuration) -> int:
+        """Tokens that complete the text; 0 where it is complete.
+
+        Raises:
+            GrammarError: the automaton cannot grow within its limits.
+        """
+        below = configuration.below
+        costs = (
+            self._state_costs(configuration.state)
+            if configuration.is_fresh
+            else self._costs_inside(configuration)
+        )
+        if below is None:
+            return costs[END]
+        return min(cost + self._rest_cost(below, outcome) for outcome, cost in costs.items())
+
+    def _costs_inside(self, configuration: Configuration) -> Costs:
+        """The costs from the middle of a terminal."""
+        state = configuration.state
+        owed = max(0, self._count_min(state) - configuration.counted)
+        costs: Costs = {}
+        for way in self._ways.find(configuration.lexer):
+            for outcome, cost in self._costs_after(self._action(state, way.label)).items():
+                _lower(costs, outcome, way.num_tokens(owed) + cost)
+        return costs
+
+    def _costs_after(self, action: Action) -> Costs:
+        match action:
+            case Goto(target):
+                return self._state_costs(target)
+            case Push(resume, inner):
+                costs: Costs = {}
+                for outcome, cost in self._state_costs(inner).items():
+                    for last, more in self._state_costs(self._resume(resume, outcome)).items():
+                        _lower(costs, last, cost + more)
+                return costs
+            case Pop(outcome):
+                return {outcome: 0}
+            case Dead():
+                return {}
+
+    def _rest_cost(self, frame: Frame, outcome: int) -> int:
+        """Tokens that complete the text once the frame above `frame` is popped."""
+        pending = [(frame, outcome)]
+        while pending:
+            frame, outcome = pending[-1]
+            costs = self._state_costs(self._resume(frame.state, outcome))
+            if frame.below is None:
+                self._rest[frame, outcome] = costs[END]
+                pending.pop()
+                continue
+            below = [(frame.below, last) for last in costs]
+            unknown = [key for key in below if key not in self._rest]
+            if unknown:
+                pending += unknown
+                continue
+            self._rest[frame, outcome] = min(
+                cost + self._rest[key] for key, cost in zip(below, costs.values(), strict=True)
+            )
+            pending.pop()
+        return self._rest[frame, outcome]
+
+    def _state_costs(self, state: int) -> Costs:
+        known = self._costs.get(state)
+        return self._search_all(state) if known is None else known
+
+    def _search_all(self, state: int) -> Costs:
+        """Run a search and those that it asks for; none is inside another one of the same state.
+
+        The least text of a state has no text of the same state in it, so what is blocked is never
+        the whole answer: the outermost search always finds a way.
+        """
+        running: dict[int, _Search] = {state: self._search(state)}
+        blocked_by: dict[int, int] = {}  # a state without a way now -> the depth that it waits for
+        answer: Costs | None = None
+        while True:
+            depth, (current, search) = len(running), next(reversed(running.items()))
+            try:
+                asked = search.send(answer)
+            except StopIteration as stop:
+                answer = stop.value
+                del running[current]
+                blocked_by = {s: d for s, d in blocked_by.items() if d < depth}
+                if answer is None:
+                    assert running, "every state has a way to its end"
+                    blocked_by[current] = depth - 1
+                    continue
+                if not running:
+                    return self._costs[state]
+                continue
+            answer = self._costs.get(asked)
+            if answer is None and asked not in running and asked not in blocked_by:
+                running[asked] = self._search(asked)
+
+    def _search(self, start: int) -> _Search:
+        """Find the cheapest way (E. W. Dijkstra, 1959) from a fresh state to the end of its frame.
+
+        All states on the way learn what they cost.
+        """
+        before: dict[int, tuple[int, int]] = {}  # state -> the one before it, its distance
+        queue: list[tuple[int, int, int, int, int]] = [(0, _VISIT, start, 0, 0)]
+        while queue:
+            distance, kind, state, first, second = heappop(queue)
+            if kind == _END:
+                self._learn(before, state, first, distance)
+                return self._costs[start]
+            if kind == _INNER:
+                costs = self._costs.get(second)
+                if costs is None:
+                    costs = yield second
+                for outcome, cost in (costs or {}).items():
+                    target = self._resume(first, outcome)
+                    heappush(queue, (distance + cost, _VISIT, target, state, 0))
+                continue
+            if state in before:
+                continue
+            before[state] = (first, distance)
+            for outcome, cost in self._costs.get(state, {}).items():
+                heappush(queue, (distance + cost, _END, state, outcome, 0))
+            if state in self._costs:
+                continue
+            row = self._tables.state_row(state)
+            if row[StateColumn.IS_FINAL]:
+                heappush(queue, (distance, _END, state, END, 0))
+            for way in self._ways.find(row[StateColumn.LEXER_START]):
+                after = distance + way.num_tokens(row[StateColumn.COUNT_MIN])
+                match self._action(state, way.label):
+                    case Goto(target):
+                        heappush(queue, (after, _VISIT, target, state, 0))
+                    case Push(resume, inner):
+                        heappush(queue, (after, _INNER, state, resume, inner))
+                    case Pop(outcome):
+                        heappush(queue, (after, _END, state, outcome, 0))
+                    case Dead():
+                        pass
+        return None
+
+    def _learn(
+        self, before: dict[int, tuple[int, int]], state: int, outcome: int, total: int
+    ) -> None:
+        while state != 0:
+            earlier, distance = before[state]
+            _lower(self._costs.setdefault(state, {}), outcome, total - distance)
+            state = earlier
+
+    def _count_min(self, state: int) -> int:
+        return self._tables.state_row(state)[StateColumn.COUNT_MIN]
+
+    def _action(self, state: int, label: int) -> Action:
+        action = self._tables.action(state, label)
+        if action is None:
+            self._expander.expand_action(state, label)
+            action = self._tables.action(state, label)
+        assert action is not None, "the expander wrote nothing"
+        return action
+
+    def _resume(self, state: int, outcome: int) -> int:
+        target = self._tables.resume(state, outcome)
+        if target is None:
+            self._expander.expand_resume(state, outcome)
+            target = self._tables.resume(state, outcome)
+        assert target is not None, "the expander wrote nothing"
+        return target
+
+
+def _lower(costs: Costs, outcome: int, cost: int) -> None:
+    costs[outcome] = min(cost, costs.get(outcome, cost))

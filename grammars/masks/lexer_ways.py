@@ -1,0 +1,141 @@
+"""LexerWays: from a lexer state, the shortest text to each label, and the tokens that spell it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from grammars.automata.dfa import DEAD, NO_LABEL, NUM_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grammars.automata.dfa import Dfa
+    from grammars.pushdown.tables import AutomatonTables
+    from grammars.vocabulary import Vocabulary
+
+MAX_WAYS: Final = 64
+"""Labels that are looked for from one lexer state, those with the shortest texts first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """The shortest text from a lexer state to a label; of equals, the first in order of bytes.
+
+    Args:
+        label: fires at its end (of an open label, when the next symbol is read).
+        fewest: tokens of the text.
+        fewest_owing: tokens of the text if characters are put in where a counted string may still
+            grow, without these characters; None if it ends no counted string.
+    """
+
+    label: int
+    fewest: int
+    fewest_owing: int | None
+
+    def num_tokens(self, num_owed: int) -> int:
+        """Tokens of the text with `num_owed` more characters of one token each."""
+        if num_owed == 0 or self.fewest_owing is None:
+            return self.fewest
+        return self.fewest_owing + num_owed
+
+
+class LexerWays:
+    """Ways from the lexer states of one grammar, found when they are asked for.
+
+    A law that closing rests on: the first token of a way leads to a lexer state whose way to the
+    same label takes one token less. It holds since the end of a first shortest text is again one,
+    since the fewest tokens of a text are those of its best first token and of the rest, and since
+    the labels that are looked for only become fewer where a text goes on.
+
+    Args:
+        tables: where the lexer states are.
+        vocabulary: the tokens.
+    """
+
+    def __init__(self, tables: AutomatonTables, vocabulary: Vocabulary) -> None:
+        self._tables = tables
+        self._texts = vocabulary.derive(_token_texts)
+        self._longest = max(map(len, self._texts))
+        self._ways: dict[int, tuple[Way, ...]] = {}
+
+    def __len__(self) -> int:
+        return len(self._ways)
+
+    def find(self, lexer_state: int) -> tuple[Way, ...]:
+        """The ways from a global lexer state to the labels nearest to it."""
+        if lexer_state == DEAD:
+            return ()
+        known = self._ways.get(lexer_state)
+        if known is None:
+            dfa, local = self._tables.locate(lexer_state)
+            known = tuple(self._way(dfa, *way) for way in _shortest_texts(dfa, local))
+            self._ways[lexer_state] = known
+        return known
+
+    def _way(self, dfa: Dfa, label: int, symbols: list[int], states: list[int]) -> Way:
+        fewest = self._num_tokens(symbols)
+        is_counted = len(states) > 1 and bool(dfa.char_boundary[states[-2]])
+        if not is_counted:
+            return Way(label, fewest, None)
+        grows = dfa.next_state[states[-2]] == states[-2]
+        assert grows.any(), "a counted string grows by one symbol"
+        return Way(label, fewest, self._num_tokens(symbols[:-1]) + 1)
+
+    def _num_tokens(self, symbols: list[int]) -> int:
+        """The fewest tokens whose texts join to these symbols; a control token is one symbol."""
+        fewest = [0]  # of the last k symbols
+        for begin in range(len(symbols) - 1, -1, -1):
+            fewest.append(1 + min(fewest[len(symbols) - end] for end in self._ends(symbols, begin)))
+        return fewest[-1]
+
+    def _ends(self, symbols: list[int], begin: int) -> Iterator[int]:
+        """Where a token that begins there may end; one symbol is always a token."""
+        yield begin + 1
+        for end in range(begin + 2, min(len(symbols), begin + self._longest) + 1):
+            if symbols[end - 1] >= NUM_BYTES or symbols[begin] >= NUM_BYTES:
+                return
+            if bytes(symbols[begin:end]) in self._texts:
+                yield end
+
+
+def _token_texts(vocabulary: Vocabulary) -> frozenset[bytes]:
+    return frozenset(vocabulary.token_bytes.values())
+
+
+def _shortest_texts(dfa: Dfa, start: int) -> Iterator[tuple[int, list[int], list[int]]]:
+    """For each of the nearest labels the first shortest text to it: label, symbols, states.
+
+    A breadth-first search that takes symbols in ascending order finds the first of the shortest
+    texts to each state, and the states in the order of these texts.
+    """
+    classes, first_symbol = np.unique(dfa.symbol_class, return_index=True)
+    by_symbol = sorted(zip(first_symbol.tolist(), classes.tolist(), strict=True))
+    before: dict[int, tuple[int, int]] = {start: (DEAD, 0)}
+    found: set[int] = set()
+    num_labels = min(int(dfa.label.max()), MAX_WAYS)
+    for state in (order := [start]):
+        label = int(dfa.label[state])
+        if label != NO_LABEL and label not in found:
+            found.add(label)
+            yield label, *_path(before, state)
+            if len(found) == num_labels:
+                return
+        row = dfa.next_state[state].tolist()
+        for symbol, column in by_symbol:
+            following = row[column]
+            if following != DEAD and following not in before:
+                before[following] = (state, symbol)
+                order.append(following)
+
+
+def _path(before: dict[int, tuple[int, int]], state: int) -> tuple[list[int], list[int]]:
+    symbols: list[int] = []
+    states = [state]
+    while before[state][0] != DEAD:
+        state, symbol = before[state]
+        symbols.append(symbol)
+        states.append(state)
+    return symbols[::-1], states[::-1]
