@@ -58,7 +58,7 @@ class LexerWays:
     def __init__(self, tables: AutomatonTables, vocabulary: Vocabulary) -> None:
         self._tables = tables
         self._texts = vocabulary.derive(_token_texts)
-        self._longest = max(map(len, self._texts))
+        self._longest = vocabulary.derive(_longest_text)
         self._ways: dict[int, tuple[Way, ...]] = {}
 
     def __len__(self) -> int:
@@ -103,6 +103,11 @@ class LexerWays:
 
 def _token_texts(vocabulary: Vocabulary) -> frozenset[bytes]:
     return frozenset(vocabulary.token_bytes.values())
+
+
+def _longest_text(vocabulary: Vocabulary) -> int:
+    """Bytes of the longest token."""
+    return max(map(len, vocabulary.derive(_token_texts)))
 
 
 def _shortest_texts(dfa: Dfa, start: int) -> Iterator[tuple[int, list[int], list[int]]]:
