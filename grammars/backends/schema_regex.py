@@ -15,7 +15,8 @@ from grammars.backends.integer_regex import integer_regex
 from grammars.backends.patterns import json_string_regex, quote_literal
 from grammars.backends.schema_support import BY_TYPE, SchemaSupport
 from grammars.errors import InvalidGrammarError, UnsatisfiableError
-from grammars.schema.document import Json, Place, SchemaDocument, escape
+from grammars.schema.document import Json, Place, SchemaDocument
+from grammars.schema.pointers import escape
 
 if TYPE_CHECKING:
     from grammars.spec import Whitespace
@@ -68,7 +69,7 @@ def schema_regex(text: str, whitespace: Whitespace) -> str:
         InvalidGrammarError: the schema is malformed.
     """
     SUPPORT.check(text)
-    document = SchemaDocument(text)
+    document = SchemaDocument(text, knows_metaschemas=False)
     return _Converter(document, *_SEPARATORS[whitespace]).value(document.root)
 
 
@@ -84,7 +85,7 @@ class _Converter:
         schema, pointer = place.schema, place.pointer
         assert isinstance(schema, dict), "SUPPORT refuses boolean schemas"
         if "$ref" in schema:
-            return self.value(self._document.resolve(schema["$ref"], pointer))
+            return self.value(next(self._document.references(place)))
         if "const" in schema:
             return self._constant(schema["const"])
         if "enum" in schema:

@@ -79,7 +79,7 @@ class SchemaSupport:
             InvalidGrammarError: the schema is not JSON, or a reference leads nowhere.
             UnsatisfiableError: the schema is `false`.
         """
-        document = SchemaDocument(text)
+        document = SchemaDocument(text, knows_metaschemas=False)
         if document.root.schema is False:
             raise UnsatisfiableError("no document is valid under the schema false")
         places = self._places(document)

@@ -6,10 +6,12 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from grammars.errors import UnsupportedError
-from grammars.schema.document import Place, SchemaDocument, escape
+from grammars.schema.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+    from grammars.schema.document import Place, SchemaDocument
 
 _ONE_OR_MANY = (
     "items", "prefixItems", "allOf", "anyOf", "oneOf", "additionalItems", "additionalProperties",
@@ -23,8 +25,7 @@ def children(document: SchemaDocument, place: Place) -> Iterator[Place]:
     schema, pointer = place.schema, place.pointer
     if not isinstance(schema, dict):
         return
-    if "$ref" in schema:
-        yield document.resolve(schema["$ref"], pointer)
+    yield from document.references(place)
     for name in _ONE_OR_MANY:
         value = schema.get(name)
         if isinstance(value, list):

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from grammars.errors import InvalidGrammarError
 from grammars.schema.assertions import SchemaObject
-from grammars.schema.unevaluated import covered_items, covered_properties
-from grammars.schema.value import ArrayShape, ObjectShape, Value
+from grammars.schema.unevaluated import Unevaluated
+from grammars.schema.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from grammars.limits import CompileLimits
     from grammars.schema.combine import ValueAlgebra
     from grammars.schema.constants import Constants
     from grammars.schema.document import Json, Place, SchemaDocument
     from grammars.schema.exclusive import ExclusiveUnion
+    from grammars.schema.resources import DynamicScope
     from grammars.schema.value import NodeId
 
 
@@ -38,8 +40,12 @@ class Nodes(Protocol):
 
     anything: NodeId
 
-    def child(self, pointer: str, schema: Json) -> NodeId:
-        """The node of the subschema at `pointer`."""
+    def child(self, pointer: str, schema: Json, scope: DynamicScope) -> NodeId:
+        """The node of the subschema at `pointer`, reached from a place in a dynamic scope."""
+        ...
+
+    def place_node(self, place: Place) -> NodeId:
+        """The node of the subschema at a place."""
         ...
 
     def value_node(self, value: Value) -> NodeId:
@@ -68,6 +74,7 @@ class Applicators:
         algebra: operations on values.
         constants: values of `const` and `enum`.
         exclusive: unions for `oneOf`.
+        limits: compile budgets.
     """
 
     def __init__(
@@ -78,6 +85,7 @@ class Applicators:
         algebra: ValueAlgebra,
         constants: Constants,
         exclusive: ExclusiveUnion,
+        limits: CompileLimits,
     ) -> None:
         assert isinstance(place.schema, dict)
         self._place = place
@@ -87,7 +95,12 @@ class Applicators:
         self._algebra = algebra
         self._constants = constants
         self._exclusive = exclusive
-        self._object = SchemaObject(place, nodes.child, algebra)
+        self._object = SchemaObject(
+            place, lambda pointer, schema: nodes.child(pointer, schema, place.scope), algebra
+        )
+        self._unevaluated = Unevaluated(
+            place, document, nodes, algebra, self._object.keys_matching, limits
+        )
 
     def parts(self) -> Parts:
         """The value of the object as a function of the nodes that it needs.
@@ -116,9 +129,8 @@ class Applicators:
 
     def _groups(self) -> Iterator[tuple[tuple[NodeId, ...], _Combine]]:
         union = self._algebra.union
-        if "$ref" in self._schema:
-            target = self._document.resolve(self._schema["$ref"], self._place.pointer)
-            yield (self._nodes.child(target.pointer, target.schema),), union
+        for target in self._document.references(self._place):
+            yield (self._nodes.place_node(target),), union
         for member in self._object.branches("allOf") or ():
             yield (member,), union
         any_of = self._object.branches("anyOf")
@@ -136,9 +148,9 @@ class Applicators:
         if "propertyNames" in self._schema:
             yield (self._object.member("propertyNames"),), self._property_names
         if "unevaluatedProperties" in self._schema:
-            yield (self._unevaluated_properties(),), union
+            yield self._unevaluated.properties(self._object.member("unevaluatedProperties")), union
         if "unevaluatedItems" in self._schema:
-            yield (self._unevaluated_items(),), union
+            yield self._unevaluated.items(self._object.member("unevaluatedItems")), union
 
     def _conditional(self) -> tuple[NodeId, NodeId]:
         condition = self._object.member("if")
@@ -166,30 +178,6 @@ class Applicators:
             self._algebra.shapes.any_object, [(keys, nothing)]
         )
         return replace(self._algebra.everything, objects=(shape,))
-
-    def _unevaluated_properties(self) -> NodeId:
-        covered = covered_properties(self._place, self._document)
-        if covered is None:
-            return self._nodes.anything
-        names, patterns = covered
-        shape = ObjectShape(
-            tuple((name, self._nodes.anything) for name in names),
-            (),
-            self._object.member("unevaluatedProperties"),
-        )
-        shape = self._algebra.shapes.with_patterns(
-            shape, [(self._object.keys_matching(p), self._nodes.anything) for p in patterns]
-        )
-        return self._nodes.value_node(replace(self._algebra.everything, objects=(shape,)))
-
-    def _unevaluated_items(self) -> NodeId:
-        length = covered_items(self._place, self._document)
-        if length is None:
-            return self._nodes.anything
-        shape = ArrayShape(
-            (self._nodes.anything,) * length, self._object.member("unevaluatedItems")
-        )
-        return self._nodes.value_node(replace(self._algebra.everything, arrays=(shape,)))
 
     def _enumeration(self) -> Value:
         given = self._schema["enum"]

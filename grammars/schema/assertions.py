@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from grammars.automata import json_number
 from grammars.errors import GrammarError, InvalidGrammarError, LimitExceededError, UnsupportedError
-from grammars.schema.document import escape
 from grammars.schema.formats import ENFORCED_FORMATS, STANDARD_FORMATS
 from grammars.schema.keywords import SUPPORT, Support
+from grammars.schema.pointers import escape
 from grammars.schema.value import ArrayShape, Count, ObjectShape, StringSet, Value
 
 if TYPE_CHECKING:

@@ -5,54 +5,56 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final, TypeAlias
-from urllib.parse import unquote, urldefrag, urljoin
+from typing import TYPE_CHECKING, TypeAlias
 
 from grammars.errors import InvalidGrammarError, UnsupportedError
+from grammars.schema.metaschemas import find_metaschema
+from grammars.schema.pointers import find_at
+from grammars.schema.resources import (
+    RECURSIVE_ANCHOR,
+    Named,
+    Resources,
+    absolute,
+    is_plain_name,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from grammars.schema.resources import DynamicScope, Resource
+
 Json: TypeAlias = "bool | int | Decimal | str | list[Json] | dict[str, Json] | None"
 """Parsed JSON; fractions are decimals, so that bounds are exact."""
-
-_SCHEMA_KEYWORDS: Final = (
-    "additionalItems", "additionalProperties", "allOf", "anyOf", "contains", "contentSchema",
-    "else", "if", "items", "not", "oneOf", "prefixItems", "propertyNames", "then",
-    "unevaluatedItems", "unevaluatedProperties",
-)  # fmt: skip
-"""Keywords that hold a schema or a list of schemas."""
-
-_SCHEMA_MAP_KEYWORDS: Final = (
-    "$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties",
-)  # fmt: skip
-"""Keywords that hold schemas by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A subschema and where it stands.
+    """A subschema, where it stands, and what dynamic references mean in it.
 
     Args:
-        pointer: its RFC 6901 pointer from the root.
-        schema: the subschema itself, a dict or a bool.
+        pointer: its RFC 6901 pointer from the root; in a metaschema, with its URI in front.
+        schema: the subschema itself, a dict or a bool; a `$ref` alone where the dialect says that
+            what stands beside it is ignored.
+        scope: the dynamic scope of the way that led here.
     """
 
     pointer: str
     schema: dict[str, Json] | bool
+    scope: DynamicScope = ()
 
 
 class SchemaDocument:
-    """A parsed schema document. Only references into the document itself are followed.
+    """A parsed schema document. References are followed inside it, and into the metaschemas.
 
     Args:
         text: the schema as JSON text.
+        knows_metaschemas: whether the metaschemas of the drafts are known documents.
 
     Raises:
         InvalidGrammarError: the text is not JSON, or its root is not an object or a boolean.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, knows_metaschemas: bool = True) -> None:
         try:
             self._root: Json = json.loads(
                 text, parse_float=Decimal, parse_constant=_refuse_constant
@@ -60,160 +62,97 @@ class SchemaDocument:
         except (ValueError, RecursionError) as error:
             reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
             raise InvalidGrammarError(f"the schema is not valid JSON: {reason}") from error
-        self._places: dict[str, Place] = {}
-        self._resources = _Resources(self._root)
+        self._resources = Resources(
+            self._root, find_metaschema if knows_metaschemas else (lambda _: None)
+        )
 
     @property
     def root(self) -> Place:
         """The root schema."""
         return self.place("", self._root)
 
-    def place(self, pointer: str, schema: Json) -> Place:
+    def place(self, pointer: str, schema: Json, scope: DynamicScope = ()) -> Place:
         """The subschema `schema` found at `pointer`.
+
+        Args:
+            pointer: where it stands.
+            schema: what stands there.
+            scope: the dynamic scope of the place that leads to it.
 
         Raises:
             InvalidGrammarError: it is neither an object nor a boolean.
         """
-        known = self._places.get(pointer)
-        if known is not None:
-            return known
         if not isinstance(schema, (dict, bool)):
             raise InvalidGrammarError(
                 f"a schema must be an object or a boolean, not {_kind(schema)}", pointer=pointer
             )
-        place = Place(pointer, schema)
-        self._places[pointer] = place
-        return place
+        if isinstance(schema, dict) and "$ref" in schema and self._hides_siblings(pointer):
+            schema = {"$ref": schema["$ref"]}
+        return Place(pointer, schema, self._resources.enter(scope, pointer))
 
-    def resolve(self, reference: Json, pointer: str) -> Place:
-        """The place that the `$ref` at `pointer` refers to (JSON Schema Core 2020-12, section 8.2).
+    def references(self, place: Place) -> Iterator[Place]:
+        """The places that the references of a schema lead to: they apply to the same instance.
 
         Raises:
-            UnsupportedError: it leaves the document.
-            InvalidGrammarError: it is malformed or leads nowhere.
+            UnsupportedError: one leaves the document.
+            InvalidGrammarError: one is malformed or leads nowhere.
         """
+        if isinstance(place.schema, dict):
+            for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
+                if keyword in place.schema:
+                    target = self._target(keyword, place.schema[keyword], place)
+                    yield self.place(target.pointer, target.schema, place.scope)
+
+    def _hides_siblings(self, pointer: str) -> bool:
+        return self._resources.around(pointer).dialect.ref_hides_siblings
+
+    def _target(self, keyword: str, reference: Json, place: Place) -> Named:
         if not isinstance(reference, str):
-            raise InvalidGrammarError("$ref must be a string", pointer=pointer, keyword="$ref")
-        base = self._resources.base_of(pointer)
-        around = self._resources.base_of(pointer.rpartition("/")[0])
-        uri, fragment = _absolute(reference, base)
-        if _absolute(reference, around)[0] != uri:
-            raise UnsupportedError(
-                f"$ref {reference!r} beside $id is read differently by draft-07 and 2020-12; "
-                "move one of them into allOf",
-                pointer=pointer,
-                keyword="$ref",
-            )
-        if uri not in self._resources.by_uri:
-            raise UnsupportedError(
-                f"$ref {reference!r} leaves the document; put the target under $defs",
-                pointer=pointer,
-                keyword="$ref",
-            )
-        target = self._resources.target(uri, fragment)
-        found = None if target is None else self._find(target)
-        if target is None or found is None:
             raise InvalidGrammarError(
-                f"$ref {reference!r} leads nowhere", pointer=pointer, keyword="$ref"
+                f"{keyword} must be a string", pointer=place.pointer, keyword=keyword
             )
-        return self.place(target, found[0])
+        uri, fragment = absolute(reference, self._resources.around(place.pointer).uri)
+        resource = self._resources.find(uri)
+        if resource is None:
+            raise UnsupportedError(
+                f"{keyword} {reference!r} leaves the document; put the target under $defs",
+                pointer=place.pointer,
+                keyword=keyword,
+            )
+        found = _static_target(resource, fragment)
+        if found is None:
+            raise InvalidGrammarError(
+                f"{keyword} {reference!r} leads nowhere", pointer=place.pointer, keyword=keyword
+            )
+        anchor = RECURSIVE_ANCHOR if keyword == "$recursiveRef" else fragment
+        if keyword == "$ref" or resource.dynamic_anchors.get(anchor) is not found:
+            return found
+        return self._dynamic_target(anchor, found, place)
 
-    def _find(self, pointer: str) -> tuple[Json] | None:
-        node = self._root
-        for token in pointer.split("/")[1:]:
-            found = _child(node, token.replace("~1", "/").replace("~0", "~"))
-            if found is None:
-                return None
-            node = found[0]
-        return (node,)
+    def _dynamic_target(self, anchor: str, found: Named, place: Place) -> Named:
+        """The outermost schema with a dynamic anchor on the way to a place, else the one found.
 
-
-class _Resources:
-    """The schema resources of a document: subschemas with an identifier of their own.
-
-    Attributes:
-        by_uri: absolute URI -> pointer of the resource; "" is the root without an identifier.
-        anchors: (URI of the resource, anchor) -> pointer.
-    """
-
-    def __init__(self, root: Json) -> None:
-        self.by_uri: dict[str, str] = {"": ""}
-        self.anchors: dict[tuple[str, str], str] = {}
-        self._base_of_resource: dict[str, str] = {"": ""}
-        pending: list[tuple[str, str, Json]] = [("", "", root)]
-        while pending:
-            pointer, outer, schema = pending.pop()
-            if isinstance(schema, dict):
-                base = self._enter(pointer, outer, schema)
-                pending += [(inner, base, child) for inner, child in _subschemas(pointer, schema)]
-
-    def base_of(self, pointer: str) -> str:
-        """The base URI at a place: that of the innermost resource around it."""
-        if len(self._base_of_resource) == 1:
-            return self._base_of_resource[""]
-        while pointer not in self._base_of_resource:
-            pointer = pointer.rpartition("/")[0]
-        return self._base_of_resource[pointer]
-
-    def target(self, uri: str, fragment: str) -> str | None:
-        """The pointer of a fragment of a known resource; None for an unknown anchor."""
-        if fragment and not fragment.startswith("/"):
-            return self.anchors.get((uri, fragment))
-        return self.by_uri[uri] + fragment
-
-    def _enter(self, pointer: str, base: str, schema: dict[str, Json]) -> str:
-        """Note the identifiers of one (possible) schema and return the base URI inside it."""
-        for keyword in ("$id", "id"):
-            given = schema.get(keyword)
-            if not isinstance(given, str):
-                continue
-            uri, fragment = urldefrag(given)
-            if uri:
-                base = urljoin(base, uri)
-                self.by_uri.setdefault(base, pointer)
-                self._base_of_resource[pointer] = base
-            if fragment and not fragment.startswith("/"):  # draft-07: an anchor
-                self.anchors.setdefault((base, fragment), pointer)
-        anchor = schema.get("$anchor")
-        if isinstance(anchor, str):
-            self.anchors.setdefault((base, anchor), pointer)
-        return base
+        JSON Schema Core 2020-12, section 8.2.3.2; 2019-09, section 8.2.4.2.2.
+        """
+        if not self._resources.is_tracked(anchor):
+            raise UnsupportedError(
+                "a dynamic reference under a keyword that holds no schemas; put it under $defs",
+                pointer=place.pointer,
+            )
+        pointer = dict(place.scope).get(anchor)
+        if pointer is None:
+            return found
+        return self._resources.around(pointer).dynamic_anchors[anchor]
 
 
-def _absolute(reference: str, base: str) -> tuple[str, str]:
-    """The URI of the resource that a reference names under a base, and the decoded fragment."""
-    uri, fragment = urldefrag(reference)
-    return urljoin(base, uri) if uri else base, unquote(fragment)
-
-
-def _subschemas(pointer: str, schema: dict[str, Json]) -> Iterator[tuple[str, Json]]:
-    """The places directly inside a schema where another schema stands."""
-    for keyword in _SCHEMA_KEYWORDS:
-        child = schema.get(keyword)
-        if isinstance(child, list):
-            yield from ((f"{pointer}/{keyword}/{i}", item) for i, item in enumerate(child))
-        elif isinstance(child, dict):
-            yield f"{pointer}/{keyword}", child
-    for keyword in _SCHEMA_MAP_KEYWORDS:
-        named = schema.get(keyword)
-        if isinstance(named, dict):
-            for name, child in named.items():
-                yield f"{pointer}/{keyword}/{escape(name)}", child
-
-
-def escape(token: str) -> str:
-    """One reference token of a JSON Pointer (RFC 6901, section 3)."""
-    return token.replace("~", "~0").replace("/", "~1")
-
-
-def _child(node: Json, token: str) -> tuple[Json] | None:
-    match node:
-        case dict():
-            return (node[token],) if token in node else None
-        case list() if token.isdecimal() and int(token) < len(node):
-            return (node[int(token)],)
-        case _:
-            return None
+def _static_target(resource: Resource, fragment: str) -> Named | None:
+    """The schema that a fragment of a resource means; None where it means none."""
+    if is_plain_name(fragment):
+        return resource.anchors.get(fragment)
+    if not fragment:
+        return resource.root
+    found = find_at(resource.root.schema, fragment)
+    return None if found is None else Named(resource.root.pointer + fragment, found[0])
 
 
 def _kind(value: Json) -> str:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from grammars.limits import CompileLimits
     from grammars.schema.document import Json
     from grammars.schema.plans import PlaceT, Plan
+    from grammars.schema.resources import DynamicScope
     from grammars.schema.value import ArrayShape, NodeId, ObjectShape
 
 
@@ -173,13 +174,15 @@ class ValueGraph:
             case _Negation(negated):
                 return f"not ({self.describe(negated)})"
 
-    def child(self, pointer: str, schema: Json) -> NodeId:
-        """The node of the subschema at `pointer`."""
-        if schema is True or schema == {}:
-            return self.anything
-        if schema is False:
-            return self.nothing
-        return self._schema_node(self._document.place(pointer, schema))
+    def child(self, pointer: str, schema: Json, scope: DynamicScope) -> NodeId:
+        """The node of the subschema at `pointer`, reached from a place in a dynamic scope."""
+        return self.place_node(self._document.place(pointer, schema, scope))
+
+    def place_node(self, place: Place) -> NodeId:
+        """The node of the subschema at a place."""
+        if isinstance(place.schema, bool) or not place.schema:
+            return self.nothing if place.schema is False else self.anything
+        return self._schema_node(place)
 
     def value_node(self, value: Value) -> NodeId:
         """The node of a value."""
@@ -264,12 +267,18 @@ class ValueGraph:
                 return Parts((), lambda _: self._constants.only(value))
             case _ValueNode(own):
                 return Parts((), lambda _: own)
-            case _SchemaNode(Place(_, bool(everything))):
+            case _SchemaNode(Place(schema=bool(everything))):
                 own = self._algebra.everything if everything else Value()
                 return Parts((), lambda _: own)
             case _SchemaNode(place):
                 return Applicators(
-                    place, self._document, self, self._algebra, self._constants, self._exclusive
+                    place,
+                    self._document,
+                    self,
+                    self._algebra,
+                    self._constants,
+                    self._exclusive,
+                    self._limits,
                 ).parts()
 
     def _conjunction(self, values: list[Value]) -> Value:
@@ -279,7 +288,7 @@ class ValueGraph:
         return total
 
     def _schema_node(self, place: Place) -> NodeId:
-        return self._intern(place.pointer, _SchemaNode(place))
+        return self._intern((place.pointer, place.scope), _SchemaNode(place))
 
     def _constant_node(self, value: Json) -> NodeId:
         return self._intern(("constant", _exact(value)), _ConstantNode(value))

@@ -24,7 +24,10 @@ class Support(Enum):
 
 
 _ENFORCED: Mapping[str, str] = {
-    "$ref": "inside the document, recursion and siblings included; remote ones are refused",
+    "$ref": "inside the document and to the metaschemas, recursion included; remote ones are "
+    "refused; what stands beside it counts, but not where `$schema` names draft-07 or older",
+    "$dynamicRef": "like `$ref`, in the dynamic scope",
+    "$recursiveRef": "the same of 2019-09",
     "$defs": "targets of `$ref`",
     "definitions": "targets of `$ref`",
     "type": "one type or a list",
@@ -59,7 +62,7 @@ _ENFORCED: Mapping[str, str] = {
     "maxItems": "",
     "minLength": "in code points",
     "maxLength": "in code points",
-    "pattern": "ECMA-262 with u semantics, searched, anchors anywhere",
+    "pattern": "ECMA-262 with u semantics, searched; lookaround included, backreferences refused",
     "format": f"enforced: {', '.join(sorted(ENFORCED_FORMATS))}; refused: "
     f"{', '.join(sorted(STANDARD_FORMATS - ENFORCED_FORMATS))}; a name unknown to the standard "
     "restricts nothing",
@@ -71,12 +74,14 @@ _ENFORCED: Mapping[str, str] = {
 }
 
 _ANNOTATIONS: Mapping[str, str] = {
-    "$schema": "",
+    "$schema": "a known draft says how references are read; others are taken for 2020-12",
     "$id": "a base for references",
     "id": "draft-04 spelling of `$id`",
     "$comment": "",
     "$vocabulary": "",
     "$anchor": "a target of references",
+    "$dynamicAnchor": "a target of references",
+    "$recursiveAnchor": "a target of references",
     "title": "",
     "description": "",
     "default": "",
@@ -91,8 +96,6 @@ _ANNOTATIONS: Mapping[str, str] = {
 
 _REFUSED: Mapping[str, str] = {
     "uniqueItems": "`false`, and arrays of at most one item, are taken",
-    "$dynamicRef": "",
-    "$recursiveRef": "",
 }
 
 SUPPORT: Mapping[str, tuple[Support, str]] = MappingProxyType(

@@ -1,122 +1,134 @@
-"""Which members a schema evaluates, where its applicators say it statically.
+"""Unevaluated: the nodes of `unevaluatedProperties` and `unevaluatedItems`.
 
-JSON Schema Core 2020-12, section 11.
+Each is a union with one node for each case of `evaluation`: where the case's conditions hold, what
+it leaves is of the given schema.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Protocol
 
-from grammars.errors import UnsupportedError
+from grammars.schema.evaluation import Evaluated, EvaluationCases, own_items, own_properties
+from grammars.schema.value import ArrayShape, ObjectShape, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
-    from grammars.schema.document import Json, Place, SchemaDocument
-
-_PROPERTY_KEYWORDS: Final = frozenset(
-    {"properties", "patternProperties", "additionalProperties", "unevaluatedProperties", "$ref"}
-)
-_ITEM_KEYWORDS: Final = frozenset(
-    {"prefixItems", "items", "additionalItems", "contains", "unevaluatedItems", "$ref"}
-)
-_DYNAMIC: Final = ("anyOf", "oneOf", "if", "then", "else", "dependentSchemas", "dependencies")
+    from grammars.automata.codepoint_dfa import CodePointDfa
+    from grammars.limits import CompileLimits
+    from grammars.schema.combine import ValueAlgebra
+    from grammars.schema.document import Place, SchemaDocument
+    from grammars.schema.value import NodeId
 
 
-def covered_properties(
-    place: Place, document: SchemaDocument
-) -> tuple[dict[str, None], dict[str, None]] | None:
-    """The names and patterns that the schema evaluates; None where it evaluates every property.
+class Nodes(Protocol):
+    """The graph, as this module needs it."""
 
-    Raises:
-        UnsupportedError: what is evaluated depends on the instance.
+    anything: NodeId
+
+    def place_node(self, place: Place) -> NodeId:
+        """The node of the subschema at a place."""
+        ...
+
+    def value_node(self, value: Value) -> NodeId:
+        """The node of a value."""
+        ...
+
+    def conjoin(self, a: NodeId, b: NodeId) -> NodeId:
+        """The node of what is in both."""
+        ...
+
+    def negate(self, node: NodeId) -> NodeId:
+        """The node of what is not in another."""
+        ...
+
+
+class Unevaluated:
+    """Makes the nodes of `unevaluated*` of one schema object.
+
+    Args:
+        place: where the object stands.
+        document: resolves references.
+        nodes: the graph.
+        algebra: operations on values.
+        keys_matching: makes the language of a pattern of keys.
+        limits: budgets of cases.
     """
-    names: dict[str, None] = {}
-    patterns: dict[str, None] = {}
-    for schema, is_outermost in _static(place, document, _PROPERTY_KEYWORDS):
-        if "additionalProperties" in schema:
-            return None
-        if "unevaluatedProperties" in schema and not is_outermost:
-            return None
-        for keyword, found in (("properties", names), ("patternProperties", patterns)):
-            given = schema.get(keyword)
-            if isinstance(given, dict):
-                found.update(dict.fromkeys(given))
-    return names, patterns
 
+    def __init__(
+        self,
+        place: Place,
+        document: SchemaDocument,
+        nodes: Nodes,
+        algebra: ValueAlgebra,
+        keys_matching: Callable[[str], CodePointDfa],
+        limits: CompileLimits,
+    ) -> None:
+        self._place = place
+        self._document = document
+        self._nodes = nodes
+        self._algebra = algebra
+        self._keys_matching = keys_matching
+        self._limits = limits
 
-def covered_items(place: Place, document: SchemaDocument) -> int | None:
-    """How many first elements the schema evaluates; None where it evaluates all.
+    def properties(self, rest: NodeId) -> tuple[NodeId, ...]:
+        """Nodes whose union is what `unevaluatedProperties` allows.
 
-    Raises:
-        UnsupportedError: what is evaluated depends on the instance.
-    """
-    length = 0
-    for schema, is_outermost in _static(place, document, _ITEM_KEYWORDS):
-        if "contains" in schema:
-            raise _depends(place, "contains")
-        if "unevaluatedItems" in schema and not is_outermost:
-            return None
-        items = schema.get("items")
-        if isinstance(items, list):
-            if "additionalItems" in schema:
-                return None
-            length = max(length, len(items))
-        elif items is not None:
-            return None
-        prefix = schema.get("prefixItems")
-        if isinstance(prefix, list):
-            length = max(length, len(prefix))
-    return length
+        Args:
+            rest: what an unevaluated property has to be.
 
+        Raises:
+            LimitExceededError: it depends on too many branches.
+        """
+        return self._union(own_properties, partial(self._objects, rest))
 
-def _static(
-    place: Place, document: SchemaDocument, keywords: frozenset[str]
-) -> Iterator[tuple[dict[str, Json], bool]]:
-    """The schema, and those that its allOf and $ref always apply to the same instance."""
-    pending, seen = [place], {place.pointer}
-    while pending:
-        current = pending.pop()
-        schema = current.schema
-        if not isinstance(schema, dict):
-            continue
-        for keyword in _DYNAMIC:
-            if keyword in schema and _mentions(schema[keyword], keywords):
-                raise _depends(place, keyword)
-        yield schema, current is place
-        following = []
-        if "$ref" in schema:
-            following.append(document.resolve(schema["$ref"], current.pointer))
-        members = schema.get("allOf")
-        if isinstance(members, list):
-            following += [
-                document.place(f"{current.pointer}/allOf/{index}", member)
-                for index, member in enumerate(members)
-            ]
-        new = [target for target in following if target.pointer not in seen]
-        seen.update(target.pointer for target in new)
-        pending += new
+    def items(self, rest: NodeId) -> tuple[NodeId, ...]:
+        """Nodes whose union is what `unevaluatedItems` allows; as `properties`."""
+        return self._union(partial(own_items, contains=self._contains), partial(self._arrays, rest))
 
+    def _union(
+        self,
+        own: Callable[[Place, bool], Evaluated],
+        restricted: Callable[[Evaluated], NodeId],
+    ) -> tuple[NodeId, ...]:
+        cases = EvaluationCases(self._document, self._nodes, self._with_key, own, self._limits)
+        return tuple(
+            reduce(self._nodes.conjoin, case.conditions, restricted(case.members))
+            for case in cases.of(self._place)
+        )
 
-def _mentions(schema: Json, keywords: frozenset[str]) -> bool:
-    """Whether one of the keywords stands anywhere in it: wider than what applies."""
-    pending = [schema]
-    while pending:
-        current = pending.pop()
-        if isinstance(current, dict):
-            if keywords & current.keys():
-                return True
-            pending += current.values()
-        elif isinstance(current, list):
-            pending += current
-    return False
+    def _objects(self, rest: NodeId, evaluated: Evaluated) -> NodeId:
+        anything = self._nodes.anything
+        if evaluated.is_all:
+            return anything
+        shape = ObjectShape(tuple((name, anything) for name in sorted(evaluated.names)), (), rest)
+        patterns = map(self._keys_matching, sorted(evaluated.patterns))
+        shape = self._algebra.shapes.with_patterns(shape, [(keys, anything) for keys in patterns])
+        return self._nodes.value_node(replace(self._algebra.everything, objects=(shape,)))
 
+    def _arrays(self, rest: NodeId, evaluated: Evaluated) -> NodeId:
+        anything = self._nodes.anything
+        if evaluated.is_all:
+            return anything
+        for kind in sorted(evaluated.kinds):
+            rest = self._either(rest, kind)
+        shape = ArrayShape((anything,) * evaluated.prefix, rest)
+        return self._nodes.value_node(replace(self._algebra.everything, arrays=(shape,)))
 
-def _depends(place: Place, keyword: str) -> UnsupportedError:
-    kind = "unevaluatedItems" if keyword == "contains" else "unevaluated members"
-    return UnsupportedError(
-        f"{kind} beside {keyword!r}: which members are evaluated depends on the document; "
-        "declare them beside it",
-        pointer=place.pointer,
-        keyword=keyword,
-    )
+    def _either(self, a: NodeId, b: NodeId) -> NodeId:
+        negate = self._nodes.negate
+        return negate(self._nodes.conjoin(negate(a), negate(b)))
+
+    def _with_key(self, key: str) -> NodeId:
+        """Objects with a key, and everything that is no object."""
+        shape = replace(self._algebra.shapes.any_object, required=(key,))
+        return self._nodes.value_node(replace(self._algebra.everything, objects=(shape,)))
+
+    def _contains(self, place: Place) -> NodeId:
+        assert isinstance(place.schema, dict)
+        below = self._document.place(
+            f"{place.pointer}/contains", place.schema["contains"], place.scope
+        )
+        return self._nodes.place_node(below)
