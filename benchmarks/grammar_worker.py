@@ -15,13 +15,13 @@ import psutil
 
 from benchmarks.child_process import end_with_parent
 from benchmarks.engines.base import make_engine
-from benchmarks.grammar_measure import Broken, Clock, Document, Job, Measured, measure
+from benchmarks.grammar_measure import Broken, Clock, measure
+from benchmarks.grammar_warm_up import warm_up
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-    from benchmarks.engines.base import Engine
-    from benchmarks.grammar_measure import Outcome
+    from benchmarks.grammar_measure import Job, Outcome
     from benchmarks.tokenizer_source import TokenizerSource
 
 _START_LIMIT_S: Final = 600.0
@@ -30,21 +30,6 @@ _START_LIMIT_S: Final = 600.0
 _POLL_S: Final = 0.1
 _WALL_FACTOR: Final = 10
 """With the CPU clock, wall seconds a second of the limit: a process that sleeps hangs as well."""
-
-# One of each kind of value, so that code and tables shared by all grammars are there.
-_WARM_UP_SCHEMA: Final = {
-    "type": "object",
-    "properties": {
-        "a": {"type": "array", "items": {"type": "integer"}},
-        "b": {"type": "string", "maxLength": 9},
-        "c": {"type": "string"},
-        "d": {"type": "number"},
-        "e": {"type": "boolean"},
-    },
-    "required": ["a", "b", "c", "d", "e"],
-    "additionalProperties": False,
-}
-_WARM_UP_TEXT: Final = '{"a": [1, 22], "b": "xyz", "c": "x y", "d": -1.5, "e": true}'
 
 
 class EngineStartError(Exception):
@@ -164,7 +149,7 @@ def _work(settings: WorkerSettings, connection: Connection) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (settings.memory_bytes, settings.memory_bytes))
     try:
         engine = make_engine(settings.engine, settings.tokenizer)
-        _warm_up(engine, settings)
+        warm_up(engine, settings.tokenizer.vocabulary())
     except Exception as error:  # noqa: BLE001 - the parent reports it
         connection.send(f"{type(error).__name__}: {error}")
         return
@@ -178,11 +163,3 @@ def _be_silent() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
-
-
-def _warm_up(engine: Engine, settings: WorkerSettings) -> None:
-    """Compile all kernels, and build what is built once for a vocabulary, on another schema."""
-    token_ids = tuple(settings.tokenizer.vocabulary().encode(_WARM_UP_TEXT.encode()))
-    warmed = measure(engine, Job(_WARM_UP_SCHEMA, (Document(token_ids, True),)), settings.clock)
-    if not isinstance(warmed, Measured):
-        raise EngineStartError(f"the warm-up's schema was refused: {warmed.reason}")

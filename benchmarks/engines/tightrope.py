@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grammars.compile import compile_grammar
+from grammars.masks.warmup import warm_up
 from grammars.spec import JsonSchema
 
 if TYPE_CHECKING:
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 
 
 def make_engine(tokenizer: TokenizerSource, mode: str) -> TightropeEngine:  # noqa: ARG001
-    """The compiler without `grammars.cache`."""
-    return TightropeEngine(tokenizer.vocabulary())
+    """The compiler without `grammars.cache`, its kernels loaded as the server does at its start."""
+    vocabulary = tokenizer.vocabulary()
+    warm_up(vocabulary)
+    return TightropeEngine(vocabulary)
 
 
 class TightropeEngine:

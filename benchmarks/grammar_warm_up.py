@@ -1,0 +1,78 @@
+"""Schemas that every engine compiles and writes before its clock starts.
+
+They reach what is built once for a process or a vocabulary: code compiled or loaded when it is
+first called, tables of tokens, memory.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from benchmarks.grammar_measure import Clock, Document, Job, Measured, measure
+
+if TYPE_CHECKING:
+    from benchmarks.engines.base import Engine, Json
+    from grammars.vocabulary import Vocabulary
+
+_PLAIN: Final = (
+    {
+        "type": "object",
+        "properties": {
+            "a": {"type": "array", "items": {"type": "integer"}},
+            "b": {"type": "string", "maxLength": 9},
+            "c": {"type": "string"},
+            "d": {"type": "number"},
+            "e": {"type": "boolean"},
+        },
+        "required": ["a", "b", "c", "d", "e"],
+        "additionalProperties": False,
+    },
+    {"a": [1, 22], "b": "xyz", "c": "x y", "d": -1.5, "e": True},
+)
+"""What no engine may refuse."""
+
+_MORE: Final[tuple[tuple[Json, Json], ...]] = (
+    ({"type": "object"}, {"a": [{"b": None}], "c": "\n é 🙂"}),
+    ({"enum": ["red", "green", 1, None]}, "green"),
+    ({"type": "string", "pattern": "^[a-z]+-\\d{2,4}$", "maxLength": 20}, "abc-123"),
+    ({"type": "string", "format": "date-time"}, "2020-02-29T10:00:00Z"),
+    ({"type": "integer", "minimum": -5, "maximum": 1200, "multipleOf": 3}, 999),
+    ({"type": "array", "items": {"type": "number", "minimum": 0.5}, "minItems": 1}, [0.5, 7]),
+    ({"anyOf": [{"type": "string"}, {"type": "object", "required": ["k"]}]}, {"k": 1}),
+    (
+        {
+            "type": "object",
+            "properties": {"kind": {"const": "x"}},
+            "patternProperties": {"^n_": {"type": "integer"}},
+            "additionalProperties": {"type": "string"},
+        },
+        {"kind": "x", "n_1": 2, "other": "text"},
+    ),
+    ({"$defs": {"n": {"type": ["array", "null"], "items": {"$ref": "#/$defs/n"}}},
+      "$ref": "#/$defs/n"}, [[None], []]),
+    ({"not": {"type": "string", "minLength": 3}}, "ab"),
+)  # fmt: skip
+"""What an engine may refuse."""
+
+
+class WarmUpError(Exception):
+    """An engine refuses what none may refuse; `str()` has its reason."""
+
+
+def warm_up(engine: Engine, vocabulary: Vocabulary) -> None:
+    """Compile and write the schemas.
+
+    Raises:
+        WarmUpError: the plain one was refused.
+    """
+    first, *_ = [_write(engine, vocabulary, *case) for case in (_PLAIN, *_MORE)]
+    if first is not None:
+        raise WarmUpError(f"the plain schema of the warm-up was refused: {first}")
+
+
+def _write(engine: Engine, vocabulary: Vocabulary, schema: Json, value: Json) -> str | None:
+    """Why the schema was refused, if it was."""
+    token_ids = vocabulary.encode(json.dumps(value, ensure_ascii=False).encode())
+    outcome = measure(engine, Job(schema, (Document(tuple(token_ids), is_valid=True),)), Clock.WALL)
+    return None if isinstance(outcome, Measured) else outcome.reason
