@@ -6,7 +6,7 @@ accept it: identity escapes of any ASCII character but letters and digits (`\_`,
     `}` and a `{` that
 begins no quantifier as themselves, and a `-` beside a class escape (`[\w-.]`).
 
-Refused by name: lookahead, lookbehind, backreferences, \b, \B, and modifiers `(?i:...)`.
+Refused by name: backreferences and modifiers `(?i:...)`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from grammars.automata.pattern_ast import (
     Anchor,
     Characters,
     Concatenation,
+    Look,
     Node,
     Repetition,
 )
@@ -34,6 +35,7 @@ MAX_PATTERN_DEPTH: Final = 100
 
 _QUANTIFIER = re.compile(r"[*+?]|\{(?P<minimum>[0-9]+)(?P<comma>,(?P<maximum>[0-9]*))?\}")
 _NO_MINIMUM = re.compile(r"\{,[0-9]+\}")  # a literal to Annex B, a quantifier to Python
+_LOOK = re.compile(r"<?[=!]")
 _GROUP_NAME = re.compile(r"<([^>]*)>")
 
 
@@ -57,6 +59,7 @@ class _Group:
     """An open group: the options before the last `|`, and the parts since."""
 
     offset: int
+    look: str = ""  # how a lookaround opens, after the question mark
     options: list[Node] = field(default_factory=list)
     parts: list[Node] = field(default_factory=list)
 
@@ -90,7 +93,7 @@ class _Parser:
                 case ")":
                     if len(self._groups) == 1:
                         raise reader.invalid("')' closes no group", offset)
-                    self._add(self._groups.pop().node())
+                    self._close_group()
                 case "^":
                     self._groups[-1].parts.append(Anchor.START)
                 case "$":
@@ -99,6 +102,10 @@ class _Parser:
                     self._add(Characters(DOT))
                 case "[":
                     self._add(Characters(self._character_class(offset)))
+                case "\\" if reader.take_if("b"):
+                    self._groups[-1].parts.append(Anchor.WORD_BOUNDARY)
+                case "\\" if reader.take_if("B"):
+                    self._groups[-1].parts.append(Anchor.NO_WORD_BOUNDARY)
                 case "\\":
                     self._add(Characters(parse_escape(reader, offset, in_class=False)))
                 case "*" | "+" | "?":
@@ -137,15 +144,11 @@ class _Parser:
     def _open_group(self, offset: int) -> None:
         reader = self._reader
         if reader.take_if("?"):
-            for opening, construct in (
-                ("<=", "a lookbehind"),
-                ("<!", "a lookbehind"),
-                ("=", "a lookahead"),
-                ("!", "a lookahead"),
-            ):
-                if reader.take_if(opening):
-                    raise reader.unsupported(f"{construct} '(?{opening}'", offset)
-            name = reader.take_match(_GROUP_NAME)
+            look = reader.take_match(_LOOK)
+            name = reader.take_match(_GROUP_NAME) if look is None else None
+            if look is not None:
+                self._push_group(_Group(offset, look[0]))
+                return
             if name is not None:
                 if not name[1].replace("$", "_").isidentifier():
                     raise reader.invalid(f"{name[1]!r} is not a group name", offset)
@@ -153,9 +156,23 @@ class _Parser:
                 if not reader.at_end and reader.take() in "ims-":
                     raise reader.unsupported("a group with modifiers", offset)
                 raise reader.invalid("unknown kind of group after '(?'", offset)
+        self._push_group(_Group(offset))
+
+    def _push_group(self, group: _Group) -> None:
         if len(self._groups) > MAX_PATTERN_DEPTH:
             raise LimitExceededError("max_pattern_depth", MAX_PATTERN_DEPTH, "a pattern's groups")
-        self._groups.append(_Group(offset))
+        self._groups.append(group)
+
+    def _close_group(self) -> None:
+        group = self._groups.pop()
+        if not group.look:
+            self._add(group.node())
+            return
+        look = Look(group.node(), "<" not in group.look, "!" in group.look)
+        if look.is_ahead:  # Annex B lets a lookahead be repeated
+            self._add(look)
+        else:
+            self._groups[-1].parts.append(look)
 
     def _character_class(self, offset: int) -> CharSet:
         """The set of a class; the opening bracket has been taken."""

@@ -1,8 +1,4 @@
-"""The syntax tree of a pattern: what is left when groups, laziness and escapes are gone.
-
-Lookaround and word boundaries would be further node kinds, to be resolved by automata operations
-where a pattern becomes an NFA (`pattern_dfa`).
-"""
+"""The syntax tree of a pattern: what is left when groups, laziness and escapes are gone."""
 
 from __future__ import annotations
 
@@ -49,8 +45,23 @@ class Anchor(Enum):
 
     START = "^"
     END = "$"
+    WORD_BOUNDARY = r"\b"
+    NO_WORD_BOUNDARY = r"\B"
 
 
-Node: TypeAlias = Characters | Concatenation | Alternation | Repetition | Anchor
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A lookaround: a place in the text told by what is beside it; it reads nothing.
 
-EMPTY = Concatenation(())
+    Args:
+        part: what must match, beginning here (ahead) or ending here (behind).
+        is_ahead: lookahead, else lookbehind.
+        is_negated: it must not match.
+    """
+
+    part: Node
+    is_ahead: bool
+    is_negated: bool
+
+
+Node: TypeAlias = Characters | Concatenation | Alternation | Repetition | Anchor | Look

@@ -31,7 +31,7 @@ def parse_escape(reader: PatternReader, offset: int, *, in_class: bool) -> CharS
 
     Raises:
         InvalidGrammarError: not an escape of ECMA-262.
-        UnsupportedError: a word boundary or a backreference.
+        UnsupportedError: a backreference or a property that our data lacks.
     """
     if reader.at_end:
         raise reader.invalid("a backslash escapes nothing", offset)
@@ -47,8 +47,6 @@ def parse_escape(reader: PatternReader, offset: int, *, in_class: bool) -> CharS
     match letter:
         case "b" if in_class:
             return _one(0x08)
-        case "b" | "B" if not in_class:
-            raise reader.unsupported(f"the word boundary '\\{letter}'", offset)
         case "k" if not in_class:
             raise reader.unsupported("the backreference '\\k'", offset)
         case "c":

@@ -16,6 +16,7 @@ from grammars.automata.pattern_ast import (
     Anchor,
     Characters,
     Concatenation,
+    Look,
     Node,
     Repetition,
 )
@@ -34,7 +35,7 @@ def plain_regex(pattern: str) -> str:
 
     Raises:
         UnsupportedError, InvalidGrammarError, LimitExceededError: as `parse_pattern`.
-        UnsupportedError: an anchor inside the pattern.
+        UnsupportedError: an anchor inside the pattern, or a lookaround.
     """
     return _alternatives(_without_anchors(option)[0] for option in _options(pattern, NO_CHARACTERS))
 
@@ -103,7 +104,7 @@ def _without_anchors(terms: list[str | Anchor]) -> tuple[str, bool, bool]:
     at_end = terms[-1:] == [Anchor.END]
     inner = terms[at_start : len(terms) - at_end]
     if any(isinstance(term, Anchor) for term in inner):
-        raise _inner_anchor()
+        raise _not_enforced("an anchor")
     return "".join(map(str, inner)), at_start, at_end
 
 
@@ -127,14 +128,16 @@ def _format(node: Node, forbidden: CharSet) -> str:
             atom = text if isinstance(part, Characters) else f"(?:{text})"
             return atom + _quantifier(minimum, maximum)
         case Anchor():
-            raise _inner_anchor()
+            raise _not_enforced("an anchor")
+        case Look():
+            raise _not_enforced("a lookaround")
         case _:
             assert_never(node)
 
 
-def _inner_anchor() -> UnsupportedError:
+def _not_enforced(what: str) -> UnsupportedError:
     return UnsupportedError(
-        "an anchor inside the pattern is not enforced by this backend; use the tightrope backend",
+        f"{what} inside the pattern is not enforced by this backend; use the tightrope backend",
         keyword="pattern",
     )
 
