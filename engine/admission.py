@@ -3,21 +3,40 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from engine.errors import InvalidRequestError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from engine.config import ResolvedConfig
     from engine.request import Request, SamplingParams
+
+
+class RequestLimits(Protocol):
+    """What admission needs of the configuration; `ResolvedConfig` has its shape."""
+
+    @property
+    def max_model_len(self) -> int:
+        """Tokens of prompt and output together."""
+        ...
+
+    @property
+    def max_logprobs(self) -> int:
+        """Likeliest tokens that a request may ask for at each position."""
+        ...
+
+    @property
+    def max_listed_tokens(self) -> int:
+        """Entries of a request's `logit_bias`, and of its `stop_token_ids`."""
+        ...
+
 
 _REPETITION_PENALTIES: Final = (1e-3, 1e3)
 """Far beyond what is of use, and far from where a logit times or divided by it overflows."""
 
 
-def check_request(request: Request, config: ResolvedConfig, padded_vocab_size: int) -> None:
+def check_request(request: Request, config: RequestLimits, padded_vocab_size: int) -> None:
     """Refuse a request that could never run, or that asks for something undefined.
 
     Raises:
@@ -72,7 +91,7 @@ def _check_numbers(sampling: SamplingParams) -> None:
     )
 
 
-def _check_lists(sampling: SamplingParams, config: ResolvedConfig, padded_vocab_size: int) -> None:
+def _check_lists(sampling: SamplingParams, config: RequestLimits, padded_vocab_size: int) -> None:
     if sampling.num_logprobs is not None:
         _check(
             0 <= sampling.num_logprobs <= config.max_logprobs,

@@ -12,6 +12,7 @@ import dataclasses
 import logging
 import queue
 import threading
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -21,6 +22,7 @@ from engine.output import RequestOutput
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
+    from engine.admission import RequestLimits
     from engine.engine import Engine
     from engine.model_info import ModelInfo
     from engine.request import Request
@@ -65,6 +67,7 @@ class AsyncEngine:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stats = engine.stats()
         self._death: EngineDeadError | None = None
+        self._step_began: float | None = None
 
     @property
     def info(self) -> ModelInfo:
@@ -75,6 +78,17 @@ class AsyncEngine:
     def max_model_len(self) -> int:
         """Tokens of prompt and output together."""
         return self._engine.config.max_model_len
+
+    @property
+    def limits(self) -> RequestLimits:
+        """What requests must keep to."""
+        return self._engine.config
+
+    @property
+    def seconds_in_step(self) -> float:
+        """How long the step under way has taken; 0 between steps."""
+        began = self._step_began
+        return 0.0 if began is None else time.monotonic() - began
 
     @property
     def is_alive(self) -> bool:
@@ -145,7 +159,10 @@ class AsyncEngine:
         error = EngineDeadError("the engine was shut down")
         try:
             while self._take_commands():
-                self._deliver(self._engine.step())
+                self._step_began = time.monotonic()
+                outputs = self._engine.step()
+                self._step_began = None
+                self._deliver(outputs)
         except BaseException as cause:
             logger.exception("the engine's step loop has ended")
             error = EngineDeadError(f"the engine has stopped ({type(cause).__name__})")
