@@ -42,27 +42,36 @@ def check_request(request: Request, config: RequestLimits, padded_vocab_size: in
     Raises:
         InvalidRequestError: names the field and the way out.
     """
-    _check_prompt(request.prompt_token_ids, config.max_model_len, padded_vocab_size)
+    scores_only = request.sampling.max_tokens == 0 and request.prompt_scoring is not None
+    max_prompt_len = config.max_model_len - (not scores_only)
+    _check_prompt(request.prompt_token_ids, max_prompt_len, config, padded_vocab_size)
+    if not scores_only:
+        given = request.sampling.max_tokens
+        _check(given >= 1, "max_tokens", given, "must be at least 1")
     _check_numbers(request.sampling)
     _check_lists(request.sampling, config, padded_vocab_size)
+    _check_scoring(request, config)
+    if request.on_length == "close":
+        _check_closing(request, config)
 
 
-def _check_prompt(token_ids: tuple[int, ...], max_model_len: int, padded_vocab_size: int) -> None:
+def _check_prompt(
+    token_ids: tuple[int, ...], max_len: int, config: RequestLimits, padded_vocab_size: int
+) -> None:
     if not token_ids:
         raise InvalidRequestError(
             "prompt_token_ids", "the prompt is empty; give at least one token"
         )
-    if len(token_ids) >= max_model_len:
+    if len(token_ids) > max_len:
         raise InvalidRequestError(
             "prompt_token_ids",
             f"the prompt has {len(token_ids)} tokens, but prompt and output together may have "
-            f"{max_model_len}; shorten the prompt",
+            f"{config.max_model_len}; shorten the prompt",
         )
     _check_token_ids("prompt_token_ids", token_ids, padded_vocab_size)
 
 
 def _check_numbers(sampling: SamplingParams) -> None:
-    _check(sampling.max_tokens >= 1, "max_tokens", sampling.max_tokens, "must be at least 1")
     _check(
         0 <= sampling.min_tokens <= sampling.max_tokens,
         "min_tokens",
@@ -102,6 +111,7 @@ def _check_lists(sampling: SamplingParams, config: RequestLimits, padded_vocab_s
     for name, listed in (
         ("logit_bias", sampling.logit_bias),
         ("stop_token_ids", sampling.stop_token_ids),
+        ("bad_words", [token_id for word in sampling.bad_words for token_id in word]),
     ):
         if len(listed) > config.max_listed_tokens:
             raise InvalidRequestError(
@@ -109,11 +119,50 @@ def _check_lists(sampling: SamplingParams, config: RequestLimits, padded_vocab_s
                 f"{len(listed)} entries are more than max_listed_tokens={config.max_listed_tokens}",
             )
         _check_token_ids(name, listed, padded_vocab_size)
+    if not all(sampling.bad_words):
+        raise InvalidRequestError("bad_words", "a word without tokens; leave it out")
     for token_id, bias in sampling.logit_bias.items():
         if not -100 <= bias <= 100:
             raise InvalidRequestError(
                 "logit_bias", f"{bias} for token {token_id} must be from -100 to 100"
             )
+
+
+def _check_scoring(request: Request, config: RequestLimits) -> None:
+    scoring, prompt_len = request.prompt_scoring, len(request.prompt_token_ids)
+    if scoring is not None:
+        _check(
+            1 <= scoring.start <= prompt_len,
+            "prompt_scoring.start",
+            scoring.start,
+            f"must be from 1 to the prompt's {prompt_len} tokens",
+        )
+        _check(
+            0 <= scoring.num_top <= config.max_logprobs,
+            "prompt_scoring.num_top",
+            scoring.num_top,
+            f"must be from 0 to max_logprobs={config.max_logprobs}",
+        )
+
+
+def _check_closing(request: Request, config: RequestLimits) -> None:
+    """A text that is to close in time must fit at all."""
+    if request.constraint is None:
+        raise InvalidRequestError("on_length", "close needs a constraint; free text has no end")
+    room = config.max_model_len - len(request.prompt_token_ids)
+    max_tokens = min(request.sampling.max_tokens, room)
+    try:
+        needed = request.constraint.min_tokens_to_complete()
+    except Exception as error:
+        raise InvalidRequestError(
+            "on_length", f"close is not possible with this constraint: {error}"
+        ) from error
+    _check(
+        max_tokens >= needed,
+        "max_tokens",
+        max_tokens,
+        f"is too little for a complete text, which needs up to {needed} tokens",
+    )
 
 
 def _check_token_ids(name: str, token_ids: Iterable[int], padded_vocab_size: int) -> None:

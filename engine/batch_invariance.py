@@ -40,7 +40,7 @@ def _is_invariant(
 ) -> bool:
     """Whether one-token sequences give the same logits, bit by bit, in batches of all sizes."""
     spans = [
-        TokenSpan(token_ids=[index], start=0, block_ids=[index + 1], needs_logits=True)
+        TokenSpan(token_ids=[index], start=0, block_ids=[index + 1], num_logits=1)
         for index in range(MAX_PROBE_SEQS)
     ]
     whole = run(spans, row_multiple)

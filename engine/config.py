@@ -38,7 +38,11 @@ class EngineConfig:
         max_model_len: tokens of prompt and output together; None: what model and KV pool allow.
         pack_linear_weights: on the CPU, keep linear layers' weights in oneDNN's blocked layout.
         max_logprobs: likeliest tokens that a request may ask for at each position.
-        max_listed_tokens: entries of a request's `logit_bias`, and of its `stop_token_ids`.
+        max_listed_tokens: entries of a request's `logit_bias`, and of its `stop_token_ids`, and
+            tokens of its `bad_words`.
+        prefix_cache: keep keys and values of finished requests for those that begin alike.
+        forced_text: append tokens that must follow without running the model for each.
+        max_draft_tokens: tokens a step that prompt lookup guesses for each sequence; 0 is off.
 
     Raises:
         InvalidConfigError: an option is out of its range, or two contradict each other.
@@ -55,6 +59,9 @@ class EngineConfig:
     pack_linear_weights: bool = True
     max_logprobs: int = 20
     max_listed_tokens: int = 1024
+    prefix_cache: bool = True
+    forced_text: bool = True
+    max_draft_tokens: int = 0
 
     def __post_init__(self) -> None:
         if self.dtype != "auto" and self.dtype not in _DTYPES:
@@ -62,8 +69,9 @@ class EngineConfig:
             raise InvalidConfigError("dtype", self.dtype, f"unknown; use one of {known}")
         for option in ("block_size", "max_num_seqs", "max_num_batched_tokens", "max_listed_tokens"):
             self._check_positive(option, getattr(self, option))
-        if self.max_logprobs < 0:
-            raise InvalidConfigError("max_logprobs", self.max_logprobs, "must be at least 0")
+        for option in ("max_logprobs", "max_draft_tokens"):
+            if getattr(self, option) < 0:
+                raise InvalidConfigError(option, getattr(self, option), "must be at least 0")
         for option in ("num_blocks", "kv_cache_bytes", "max_model_len"):
             if getattr(self, option) is not None:
                 self._check_positive(option, getattr(self, option))
@@ -103,6 +111,9 @@ class ResolvedConfig:
     max_model_len: int
     max_logprobs: int
     max_listed_tokens: int
+    prefix_cache: bool
+    forced_text: bool
+    max_draft_tokens: int
 
 
 def resolve_device(config: EngineConfig) -> torch.device:
@@ -188,6 +199,9 @@ def resolve_config(
         max_model_len=min(wanted, capacity),
         max_logprobs=config.max_logprobs,
         max_listed_tokens=config.max_listed_tokens,
+        prefix_cache=config.prefix_cache,
+        forced_text=config.forced_text,
+        max_draft_tokens=config.max_draft_tokens,
     )
 
 

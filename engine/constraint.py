@@ -22,6 +22,23 @@ class Constraint(Protocol):
         """
         ...
 
+    def min_tokens_to_complete(self) -> int:
+        """How many more tokens surely suffice for a whole text, 0 where it is one; no end token.
+
+        Raises:
+            Exception: it cannot tell.
+        """
+        ...
+
+    def fill_closing_bitmask(self, row: NDArray[np.int32], tokens_left: int) -> None:
+        """Overwrite `row` with the tokens after which a text of `tokens_left` more can be whole.
+
+        So a text under these masks is whole when nothing is left. End tokens need no room. Where
+        `min_tokens_to_complete` is more than `tokens_left` already, the text is whole as soon as it
+        can be.
+        """
+        ...
+
     def accept_token(self, token_id: int) -> bool:
         """Advance by one token; False (and no change) if it is not allowed here."""
         ...

@@ -55,19 +55,39 @@ class TokenRejectedError(Exception):
     """The sequence's constraint refuses a token that its own mask allowed."""
 
 
-def avoided_token_ids(sequence: Sequence) -> frozenset[int]:
-    """The ids that the next token of the sequence should not be, if there is another choice."""
+def avoided_token_ids(sequence: Sequence, ahead: tuple[int, ...] = ()) -> frozenset[int]:
+    """The ids that the next token of the sequence should not be, if there is another choice.
+
+    Args:
+        sequence: whose constraint stands behind `ahead`.
+        ahead: drafts that are taken to be written already.
+    """
     ends = sequence.end_tokens
-    if sequence.num_output_tokens < sequence.request.sampling.min_tokens:
-        return ends.all_ids
+    sampling = sequence.request.sampling
+    avoided = _ends_of_bad_words(sequence, ahead) if sampling.bad_words else frozenset()
+    if sequence.num_output_tokens + len(ahead) < sampling.min_tokens:
+        return avoided | ends.all_ids
     constraint = sequence.request.constraint
     if ends.stop_ids and constraint is not None and not constraint.is_complete:
-        return ends.stop_ids
-    return frozenset()
+        return avoided | ends.stop_ids
+    return avoided
 
 
-def accept_token(sequence: Sequence, token_id: int, *, max_model_len: int) -> Acceptance:
-    """Advance the sequence and its constraint by a sampled token.
+def _ends_of_bad_words(sequence: Sequence, ahead: tuple[int, ...]) -> frozenset[int]:
+    """The last ids of the bad words whose other ids have just been written."""
+    bad_words = sequence.request.sampling.bad_words
+    longest = max(map(len, bad_words)) - 1
+    begin = max(sequence.prompt_len, len(sequence.token_ids) + len(ahead) - longest)
+    written = (*sequence.token_ids[begin:], *ahead)[-longest:] if longest else ()
+    return frozenset(
+        word[-1]
+        for word in bad_words
+        if len(word) == 1 or written[len(written) - len(word) + 1 :] == word[:-1]
+    )
+
+
+def accept_token(sequence: Sequence, token_id: int) -> Acceptance:
+    """Advance the sequence and its constraint by a token, sampled or forced.
 
     Raises:
         TokenRejectedError: the constraint refuses the token; also whatever the constraint raises.
@@ -89,8 +109,15 @@ def accept_token(sequence: Sequence, token_id: int, *, max_model_len: int) -> Ac
                 sequence.append(token_id)
             return Acceptance(is_output=not is_end, finish_reason=FinishReason.STOP)
     sequence.append(token_id)
-    is_full = (
-        sequence.num_output_tokens >= sequence.request.sampling.max_tokens
-        or len(sequence.token_ids) >= max_model_len
-    )
-    return Acceptance(is_output=True, finish_reason=FinishReason.LENGTH if is_full else None)
+    if sequence.num_tokens_left > 0:
+        return Acceptance(is_output=True, finish_reason=None)
+    return Acceptance(is_output=True, finish_reason=_reason_at_limit(sequence))
+
+
+def _reason_at_limit(sequence: Sequence) -> FinishReason:
+    """A text that was to close and is complete has lost nothing that its constraint asks for."""
+    request = sequence.request
+    if request.on_length == "cut" or request.constraint is None:
+        return FinishReason.LENGTH
+    sequence.was_closed = True
+    return FinishReason.STOP if request.constraint.is_complete else FinishReason.LENGTH

@@ -4,36 +4,31 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import logging
 from typing import TYPE_CHECKING
 
 from engine.admission import check_request
+from engine.advance import Ending, advance, force_text, isolate, prepare_drafts
 from engine.block_pool import BlockPool
-from engine.ending import TokenRejectedError, accept_token, avoided_token_ids
-from engine.errors import InvalidRequestError, failure_sentence
+from engine.drafts import PromptLookup
+from engine.errors import InvalidRequestError
 from engine.mask_buffer import MaskBuffer
 from engine.output import FinishReason, RequestOutput
-from engine.sampler.sampler import SampledToken, sample
+from engine.prefix_cache import PrefixCache
 from engine.scheduler import Scheduler
 from engine.sequence import Sequence
 from engine.stats import EngineCounters, EngineStats
-from engine.step_batch import TokenSpan
+from engine.step_runner import Failure, StepRunner
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from engine.config import ResolvedConfig
     from engine.model_info import ModelInfo
     from engine.model_runner import ModelRunner
     from engine.output import TokenLogprobs
     from engine.request import Request
     from engine.scheduler import ScheduledChunk
-
-logger = logging.getLogger(__name__)
-
-
-class _Failure(str):
-    """The sentence that says why a sequence ends with an error."""
-
-    __slots__ = ()
+    from engine.step_runner import ChunkResult, StepResults
 
 
 class Engine:
@@ -50,23 +45,32 @@ class Engine:
         self.info = info
         self._runner = runner
         self._block_pool = BlockPool(config.num_blocks)
+        self._prefix_cache = PrefixCache(
+            self._block_pool, config.block_size, is_on=config.prefix_cache
+        )
         self._scheduler = Scheduler(
             self._block_pool,
+            self._prefix_cache,
             block_size=config.block_size,
             max_num_seqs=config.max_num_seqs,
             max_num_batched_tokens=config.max_num_batched_tokens,
         )
         self._masks = MaskBuffer(
-            config.max_num_seqs,
+            min(
+                config.max_num_seqs * (1 + config.max_draft_tokens),
+                config.max_num_batched_tokens,
+            ),
             info.padded_vocab_size,
             pin_memory=config.device.type == "cuda",
         )
-        self._sequences: dict[str, Sequence] = {}
-        self._arrivals = itertools.count()
         self._counters = EngineCounters()
+        self._step_runner = StepRunner(runner, self._masks, self._counters)
+        self._sequences: dict[str, Sequence] = {}
+        self._arrived: list[Sequence] = []
+        self._arrivals = itertools.count()
 
     def check_request(self, request: Request) -> None:
-        """Refuse a request that could never run; needs no lock, any thread may call it.
+        """Refuse a request that could never run; any thread may call it that owns the request.
 
         Raises:
             InvalidRequestError: names the field and the way out.
@@ -83,15 +87,27 @@ class Engine:
         if request.request_id in self._sequences:
             raise InvalidRequestError("request_id", f"{request.request_id} is in use")
         sequence = Sequence.from_request(
-            request, arrival=next(self._arrivals), eos_token_ids=self.info.eos_token_ids
+            request,
+            arrival=next(self._arrivals),
+            eos_token_ids=self.info.eos_token_ids,
+            max_model_len=self.config.max_model_len,
         )
+        # Log probabilities are of sampled tokens, so a request that wants them has all sampled.
+        sequence.forces_text = (
+            self.config.forced_text
+            and request.sampling.num_logprobs is None
+            and request.prompt_scoring is None
+        )
+        if self.config.max_draft_tokens > 0:
+            sequence.lookup = PromptLookup()
         self._sequences[request.request_id] = sequence
+        self._arrived.append(sequence)
         self._scheduler.add(sequence)
 
     def abort(self, request_id: str) -> RequestOutput | None:
         """End a request in whatever state it is; None if there is no such request (any more)."""
         sequence = self._sequences.get(request_id)
-        return None if sequence is None else self._finish(sequence, FinishReason.ABORT)
+        return None if sequence is None else self._finish(sequence, Ending(FinishReason.ABORT))
 
     @property
     def has_unfinished(self) -> bool:
@@ -127,145 +143,102 @@ class Engine:
         Raises:
             RuntimeError: the device is beyond use, and so is this engine.
         """
-        chunks = self._scheduler.schedule()
-        if not chunks:
-            return []
-        results = self._compute(chunks)
-        return self._update(chunks, results)
+        outputs = self._start_arrived()
+        plan = self._scheduler.schedule()
+        if plan.chunks:
+            for copy in plan.block_copies:
+                self._runner.copy_block(copy.source, copy.target)
+            outputs += self._update(plan.chunks, self._step_runner.run(plan.chunks))
+        return outputs
 
-    def _compute(self, chunks: list[ScheduledChunk]) -> dict[Sequence, SampledToken | _Failure]:
-        """Run and sample; if that fails as a whole, once more for each sequence alone.
+    def _start_arrived(self) -> list[RequestOutput]:
+        """Append what must stand at the beginning of new texts; it is computed with the prompt.
 
-        Computing a chunk again writes the same keys and values to the same slots and draws the same
-        random numbers, so those that were not at fault see no difference.
+        Returns:
+            The last outputs of sequences that have ended by it, or failed.
         """
-        self._counters.steps += 1
-        try:
-            return self._run_and_sample(chunks)
-        except Exception as error:
-            logger.exception("a step of %d sequences failed", len(chunks))
-            self._runner.check_device()
-            if len(chunks) == 1:
-                sentence = failure_sentence("the step of this request", error)
-                return {chunks[0].sequence: _Failure(sentence)}
-        self._counters.isolated_steps += 1
-        results: dict[Sequence, SampledToken | _Failure] = {}
-        for chunk in chunks:
-            results |= self._compute([chunk])
-        return results
+        arrived, self._arrived = self._arrived, []
+        outputs = []
+        for sequence in arrived:
+            if sequence.request.request_id in self._sequences and sequence.num_tokens_left > 0:
+                ending = isolate(force_text, sequence)
+                if ending is not None:
+                    outputs.append(self._finish(sequence, ending))
+        return outputs
 
-    def _run_and_sample(
-        self, chunks: list[ScheduledChunk]
-    ) -> dict[Sequence, SampledToken | _Failure]:
-        sampled = [chunk.sequence for chunk in chunks if chunk.samples]
-        constrained_rows = [
-            row for row, sequence in enumerate(sampled) if sequence.request.constraint is not None
-        ]
-        constrained = [sampled[row] for row in constrained_rows]
-        filling = self._masks.start_fill(constrained)
-        try:
-            logits = self._runner.run([_span(chunk) for chunk in chunks])
-        finally:
-            # Waited for in every case: nobody may touch a constraint while its mask is made.
-            mask_errors = filling.result()
-        if not sampled:
-            return {}
-
-        tokens = sample(
-            logits,
-            [sequence.sampling for sequence in sampled],
-            suppressed=_suppressed(sampled),
-            bitmask=self._masks.get_rows(len(constrained)),
-            constrained_rows=constrained_rows,
-        )
-        results: dict[Sequence, SampledToken | _Failure] = dict(zip(sampled, tokens, strict=True))
-        for sequence, mask_error in zip(constrained, mask_errors, strict=True):
-            if mask_error is not None:
-                results[sequence] = _Failure(mask_error)
-        return results
-
-    def _update(
-        self,
-        chunks: list[ScheduledChunk],
-        results: dict[Sequence, SampledToken | _Failure],
-    ) -> list[RequestOutput]:
+    def _update(self, chunks: list[ScheduledChunk], results: StepResults) -> list[RequestOutput]:
         """Advance the sequences by what was computed and sampled."""
         outputs = []
         for chunk in chunks:
-            sequence = chunk.sequence
-            result = results.get(sequence)
-            if chunk.num_tokens > 1 or sequence.num_output_tokens == 0:
-                self._counters.prefill_tokens += chunk.num_tokens
-            sequence.num_computed_tokens += chunk.num_tokens
-            match result:
-                case None:
-                    pass  # a chunk of a prompt that is not yet computed to its end
-                case _Failure():
-                    outputs.append(self._finish(sequence, FinishReason.ERROR, error=result))
-                case SampledToken():
-                    outputs.append(self._accept(sequence, result))
+            result = results[chunk.sequence]
+            if isinstance(result, Failure):
+                outputs.append(self._finish(chunk.sequence, Ending(FinishReason.ERROR, result)))
+                continue
+            output = self._advance(chunk, result)
+            if output is not None:
+                outputs.append(output)
         return outputs
 
-    def _accept(self, sequence: Sequence, sampled: SampledToken) -> RequestOutput:
-        """Advance one sequence by its sampled token; a failure ends it alone."""
-        token_id = sampled.token_id
-        if token_id is None:
-            return self._finish(
-                sequence, FinishReason.ERROR, error="the model gave no finite logit to choose from"
-            )
-        try:
-            acceptance = accept_token(sequence, token_id, max_model_len=self.config.max_model_len)
-        except TokenRejectedError as error:
-            self._counters.rejected_tokens += 1
-            return self._finish(sequence, FinishReason.ERROR, error=str(error))
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as error:  # panics of Rust backends are BaseExceptions
-            logger.exception("a constraint failed to accept a token")
-            sentence = failure_sentence("the constraint", error)
-            return self._finish(sequence, FinishReason.ERROR, error=sentence)
-        token_ids = (token_id,) if acceptance.is_output else ()
-        logprobs = (sampled.logprobs,) if acceptance.is_output and sampled.logprobs else ()
-        self._counters.output_tokens += len(token_ids)
-        if acceptance.finish_reason is not None:
-            return self._finish(
-                sequence, acceptance.finish_reason, token_ids=token_ids, logprobs=logprobs
-            )
-        return RequestOutput(sequence.request.request_id, token_ids, logprobs)
+    def _advance(self, chunk: ScheduledChunk, result: ChunkResult) -> RequestOutput | None:
+        """Advance one sequence; None if there is nothing to tell about it yet."""
+        sequence = chunk.sequence
+        num_prompt_tokens = max(0, sequence.prompt_len - sequence.num_computed_tokens)
+        self._counters.prefill_tokens += min(chunk.num_tokens, num_prompt_tokens)
+        sequence.work.num_forward_passes += 1
+        sequence.work.num_computed_tokens += chunk.num_batched_tokens
+        sequence.num_computed_tokens += chunk.num_tokens
+        sequence.num_scored_tokens += len(result.scored)
+        logprobs: list[TokenLogprobs] = []
+        ending = isolate(advance, sequence, result, chunk.draft_token_ids, logprobs=logprobs)
+        if ending is None and self.config.max_draft_tokens and chunk.samples:
+            ending = isolate(prepare_drafts, sequence, self.config.max_draft_tokens)
+        if ending is not None:
+            return self._finish(sequence, ending, scored=result.scored, logprobs=logprobs)
+        self._prefix_cache.publish(sequence)
+        if not chunk.samples and not result.scored:
+            return None
+        return self._output(sequence, scored=result.scored, logprobs=logprobs)
 
     def _finish(
         self,
         sequence: Sequence,
-        reason: FinishReason,
+        ending: Ending,
         *,
-        token_ids: tuple[int, ...] = (),
-        logprobs: tuple[TokenLogprobs, ...] = (),
-        error: str | None = None,
+        scored: tuple[TokenLogprobs, ...] = (),
+        logprobs: Iterable[TokenLogprobs] = (),
     ) -> RequestOutput:
         """Forget the sequence, free its blocks, and say how it ended."""
-        request_id = sequence.request.request_id
-        self._scheduler.remove(sequence)
-        del self._sequences[request_id]
-        self._counters.finished[reason] += 1
-        return RequestOutput(request_id, token_ids, logprobs, finish_reason=reason, error=error)
+        # What a failed sequence has computed may be the fault itself: nobody else shall find it.
+        is_trusted = ending.reason is not FinishReason.ERROR
+        if is_trusted:
+            self._prefix_cache.publish(sequence)
+        self._scheduler.remove(sequence, is_trusted=is_trusted)
+        del self._sequences[sequence.request.request_id]
+        self._counters.count_end(ending.reason, sequence.work, was_closed=sequence.was_closed)
+        self._counters.rejected_tokens += ending.is_rejection
+        output = self._output(sequence, scored=scored, logprobs=logprobs)
+        return dataclasses.replace(
+            output,
+            finish_reason=ending.reason,
+            error=ending.error,
+            was_closed=sequence.was_closed and ending.reason is FinishReason.STOP,
+            work=sequence.work,
+        )
 
-
-def _span(chunk: ScheduledChunk) -> TokenSpan:
-    sequence = chunk.sequence
-    start = sequence.num_computed_tokens
-    return TokenSpan(
-        token_ids=sequence.token_ids[start : start + chunk.num_tokens],
-        start=start,
-        block_ids=sequence.block_ids,
-        needs_logits=chunk.samples,
-    )
-
-
-def _suppressed(sampled: list[Sequence]) -> dict[int, list[int]]:
-    """The avoided tokens of unconstrained rows; for the others the mask has left them out."""
-    avoided = (
-        (row, avoided_token_ids(sequence))
-        for row, sequence in enumerate(sampled)
-        if sequence.request.constraint is None
-    )
-    return {row: sorted(token_ids) for row, token_ids in avoided if token_ids}
+    def _output(
+        self,
+        sequence: Sequence,
+        *,
+        scored: tuple[TokenLogprobs, ...],
+        logprobs: Iterable[TokenLogprobs],
+    ) -> RequestOutput:
+        """What the caller has not been told yet."""
+        token_ids = sequence.take_undelivered()
+        self._counters.output_tokens += len(token_ids)
+        return RequestOutput(
+            sequence.request.request_id,
+            token_ids,
+            tuple(logprobs),
+            num_cached_tokens=sequence.work.num_cached_tokens,
+            prompt_logprobs=scored,
+        )

@@ -81,3 +81,9 @@ class KVCache:
             )
             for shape in shapes
         )
+
+    def copy_block(self, source: int, target: int) -> None:
+        """Copy all keys and values of one block into another, in every layer."""
+        for layer in self.layers:
+            for pool in (layer.key, layer.value):
+                pool[target] = pool[source]

@@ -78,7 +78,7 @@ def measure_layers(model: PreTrainedModel) -> tuple[LayerShape, ...]:
     recorder = _ShapeRecorder(int(model.config.get_text_config().num_hidden_layers))
     no_blocks = KVCache((), num_blocks=0, block_size=1, dtype=model.dtype, device=model.device)
     try:
-        ModelRunner(model, no_blocks, recorder).run([TokenSpan([0], 0, [0], needs_logits=True)])
+        ModelRunner(model, no_blocks, recorder).run([TokenSpan([0], 0, [0], num_logits=1)])
     except ModelRefusedError:
         raise
     except Exception as error:  # whatever a model's own code raises when it is called our way
@@ -116,7 +116,7 @@ def check_numbers(
     token_ids = _probe_token_ids(model).tolist()
     block_ids = [5, 2, 7]  # out of order on purpose
     for start, end in ((0, 10), (10, 21), (21, 22), (22, 23), (23, 24)):
-        logits = runner.run([TokenSpan(token_ids[start:end], start, block_ids, needs_logits=True)])
+        logits = runner.run([TokenSpan(token_ids[start:end], start, block_ids, num_logits=1)])
         wanted = expected[end - 1]
         difference = float((logits[0] - wanted).abs().max() / wanted.abs().max())
         # "not <=" also refuses NaN.

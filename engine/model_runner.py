@@ -50,7 +50,8 @@ class ModelRunner:
 
         Returns:
             Logits, float32, (num_logits, padded_vocab_size), on the model's device: one row for
-            each span that needs them, in order. Owned by the caller, who may change them.
+            each token whose logits a span wants, in order. Owned by the caller, who may change
+            them.
         """
         batch = StepBatch.from_spans(
             spans, block_size=self._kv_cache.block_size, row_multiple=self._row_multiple
@@ -78,6 +79,10 @@ class ModelRunner:
         )
         logits: torch.Tensor = output.logits[0, : batch.num_logits].float()
         return logits
+
+    def copy_block(self, source: int, target: int) -> None:
+        """Copy the keys and values of one block of the pool into another."""
+        self._kv_cache.copy_block(source, target)
 
     def check_device(self) -> None:
         """Raise RuntimeError if the device is beyond use.

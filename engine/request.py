@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +16,7 @@ class SamplingParams:
     """How tokens are chosen. The constraint's mask is always applied last, whatever is set here.
 
     Args:
-        max_tokens: generated tokens at most, >= 1.
+        max_tokens: generated tokens at most, >= 1; 0 only with `Request.prompt_scoring`.
         temperature: 0 is greedy; otherwise logits are divided by it.
         top_p: nucleus, in (0, 1]; 1 is off.
         top_k: keep the k likeliest; None is off.
@@ -28,7 +28,11 @@ class SamplingParams:
         seed: seed of this request's own generator; None draws a fresh one.
         logit_bias: token id -> added to its logit, each in [-100, 100].
         num_logprobs: None: no logprobs; k >= 0: those of the sampled token and of the k likeliest.
+        logprobs_of: "choice": of the distribution that tokens are chosen from, after penalties,
+            bias and mask, so of allowed tokens only; "model": of the model's own, before them.
         stop_token_ids: extra ids that end the sequence (kept out of the output).
+        bad_words: sequences of ids that the output shall not contain, where the constraint leaves
+            another choice.
         ignore_eos: end-of-sequence ids do not end an unconstrained sequence.
         min_tokens: end tokens are suppressed before this many tokens, where the constraint allows.
     """
@@ -44,9 +48,24 @@ class SamplingParams:
     seed: int | None = None
     logit_bias: Mapping[int, float] = field(default_factory=dict)
     num_logprobs: int | None = None
+    logprobs_of: Literal["choice", "model"] = "choice"
     stop_token_ids: tuple[int, ...] = ()
+    bad_words: tuple[tuple[int, ...], ...] = ()
     ignore_eos: bool = False
     min_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PromptScoring:
+    """Asks for the log probabilities of prompt tokens under the model's own distribution.
+
+    Args:
+        start: of the prompt tokens from this index on, >= 1: the first has no distribution.
+        num_top: also of this many likeliest tokens at each place.
+    """
+
+    start: int = 1
+    num_top: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +77,17 @@ class Request:
         prompt_token_ids: at least one id.
         sampling: see `SamplingParams`.
         constraint: a fresh matcher, owned by the engine from now on; None is free text.
+        cache_salt: requests share keys and values of equal beginnings only if their salts are
+            equal, so that nobody can time what others have sent.
+        on_length: what `max_tokens` does to a constrained text: "cut" it wherever it is, or have
+            it "close" in time, so that it is complete.
+        prompt_scoring: None: prompt tokens are not scored.
     """
 
     request_id: str
     prompt_token_ids: tuple[int, ...]
     sampling: SamplingParams
     constraint: Constraint | None = None
+    cache_salt: bytes = b""
+    on_length: Literal["cut", "close"] = "cut"
+    prompt_scoring: PromptScoring | None = None

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from engine.output import FinishReason
+
+if TYPE_CHECKING:
+    from engine.output import RequestWork
 
 
 @dataclass(slots=True)
@@ -18,6 +22,11 @@ class EngineCounters:
         preemptions: sequences that lost their blocks to an older one.
         finished: ended requests by reason.
         rejected_tokens: sampled tokens that the sequence's own constraint refused.
+        closed: ended requests whose text was narrowed so that it could close in time.
+        cached_prompt_tokens: prompt tokens of ended requests that were not computed for them.
+        forced_tokens: output tokens of ended requests that were not sampled.
+        draft_tokens: guessed tokens that were tried for ended requests.
+        accepted_draft_tokens: those of them that became output.
         isolated_steps: steps that failed as a batch and were repeated one sequence at a time.
     """
 
@@ -27,9 +36,23 @@ class EngineCounters:
     preemptions: int = 0
     rejected_tokens: int = 0
     isolated_steps: int = 0
+    closed: int = 0
+    cached_prompt_tokens: int = 0
+    forced_tokens: int = 0
+    draft_tokens: int = 0
+    accepted_draft_tokens: int = 0
     finished: dict[FinishReason, int] = field(
         default_factory=lambda: dict.fromkeys(FinishReason, 0)
     )
+
+    def count_end(self, reason: FinishReason, work: RequestWork, *, was_closed: bool) -> None:
+        """Count a request that has ended, and what it has cost."""
+        self.finished[reason] += 1
+        self.closed += was_closed
+        self.cached_prompt_tokens += work.num_cached_tokens
+        self.forced_tokens += work.num_forced_tokens
+        self.draft_tokens += work.num_draft_tokens
+        self.accepted_draft_tokens += work.num_accepted_draft_tokens
 
 
 @dataclass(frozen=True, slots=True)

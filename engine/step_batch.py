@@ -23,13 +23,13 @@ class TokenSpan:
         token_ids: the tokens, at positions `start` and on.
         start: how many tokens of the sequence are in the KV pool already.
         block_ids: the sequence's blocks; they have room for `start + len(token_ids)` tokens.
-        needs_logits: whether the logits after the last of these tokens are wanted.
+        num_logits: the logits after so many of the last of these tokens are wanted.
     """
 
     token_ids: Sequence[int]
     start: int
     block_ids: Sequence[int]
-    needs_logits: bool
+    num_logits: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +91,13 @@ class StepBatch:
         blocks = block_tables[sequence, position // block_size].astype(np.int64)
         slot_mapping[:num_tokens] = blocks * block_size + position % block_size
 
-        wanted = np.array([span.needs_logits for span in spans], bool)
-        last_rows = query_start[1:][wanted] - 1
-        logits_rows = np.zeros(_round_up(len(last_rows), row_multiple), np.int64)
-        logits_rows[: len(last_rows)] = last_rows
+        wanted = [
+            np.arange(end - span.num_logits, end)
+            for span, end in zip(spans, query_start[1:].tolist(), strict=True)
+        ]
+        num_logits = sum(map(len, wanted))
+        logits_rows = np.zeros(_round_up(num_logits, row_multiple), np.int64)
+        logits_rows[:num_logits] = np.concatenate(wanted)
         return cls(
             token_ids=token_ids,
             positions=positions,
@@ -103,7 +106,7 @@ class StepBatch:
             seq_lens=(starts + lengths).astype(np.int32),
             block_tables=block_tables,
             logits_rows=logits_rows,
-            num_logits=len(last_rows),
+            num_logits=num_logits,
         )
 
 

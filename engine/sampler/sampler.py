@@ -26,10 +26,12 @@ class SampledToken:
     Args:
         token_id: None where the row had no usable logit at all: NaN, infinity, or all impossible.
         logprobs: None where not asked for.
+        was_narrowed: whether the token limit has kept tokens out of the constraint's mask.
     """
 
     token_id: int | None
     logprobs: TokenLogprobs | None = None
+    was_narrowed: bool = False
 
 
 @torch.inference_mode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING
 
 import torch
@@ -36,6 +37,23 @@ class SamplingState:
         self.num_recorded += 1
         if self.has_penalties:
             self._uncounted_token_ids.append(token_id)
+
+    def after(self, token_ids: Sequence[int]) -> SamplingState:
+        """What this state will be once `token_ids` were recorded; this one is not changed."""
+        if not token_ids:
+            return self
+        following = copy.copy(self)
+        following._fork_counts()  # noqa: SLF001  # another of this class
+        for token_id in token_ids:
+            following.record(token_id)
+        return following
+
+    def _fork_counts(self) -> None:
+        """Own what the penalties look at, after a shallow copy."""
+        self._uncounted_token_ids = list(self._uncounted_token_ids)
+        if self._counts is not None:
+            counts, is_seen = self._counts
+            self._counts = (counts.clone(), is_seen.clone())
 
     @property
     def has_penalties(self) -> bool:

@@ -175,6 +175,14 @@ class Script:
         bits[list(self._allowed_now())] = 1
         row[:] = np.packbits(bits, bitorder="little").view(np.int32)
 
+    def fill_closing_bitmask(self, row: NDArray[np.int32], tokens_left: int) -> None:
+        if self.complete_from - len(self.accepted) > tokens_left:
+            raise AssertionError("the engine has let the text become too long to close")
+        self.fill_bitmask(row)
+
+    def min_tokens_to_complete(self) -> int:
+        return max(0, self.complete_from - len(self.accepted))
+
     def accept_token(self, token_id: int) -> bool:
         if token_id not in self._allowed_now():
             return False

@@ -103,7 +103,7 @@ def test_logits_that_are_not_finite_end_their_own_request_only(
         logits = run(spans)
         row = 0
         for span in spans:
-            if span.needs_logits:
+            if span.num_logits:
                 if span.start + len(span.token_ids) == 7:
                     logits[row] = value
                 row += 1
@@ -138,7 +138,7 @@ def test_a_step_that_fails_as_a_whole_ends_only_the_request_at_fault(engine, mon
                 raise RuntimeError("out of something")
             return sample(logits, states, **keywords)
 
-        monkeypatch.setattr("engine.engine.sample", failing_sample)
+        monkeypatch.setattr("engine.step_runner.sample", failing_sample)
     finished = run_all(engine, [Request("bad", prompt(5), greedy(9)), *neighbours()])
     failed = finished.pop("bad")
     assert finished == expected

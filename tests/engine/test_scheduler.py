@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.block_pool import NULL_BLOCK, BlockPool
+from engine.prefix_cache import PrefixCache
 from engine.request import Request, SamplingParams
 from engine.scheduler import Scheduler
 from engine.sequence import Sequence
@@ -19,8 +20,10 @@ class Simulation:
         self.pool = BlockPool(num_blocks)
         self.num_blocks, self.block_size, self.budget = num_blocks, block_size, budget
         self.max_num_seqs = max_num_seqs
+        self.cache = PrefixCache(self.pool, block_size, is_on=False)
         self.scheduler = Scheduler(
             self.pool,
+            self.cache,
             block_size=block_size,
             max_num_seqs=max_num_seqs,
             max_num_batched_tokens=budget,
@@ -31,14 +34,14 @@ class Simulation:
 
     def add(self, prompt_len, max_tokens):
         request = Request(str(len(self.sequences)), (5,) * prompt_len, SamplingParams(max_tokens))
-        sequence = Sequence.from_request(request, arrival=len(self.sequences), eos_token_ids=())
+        sequence = Sequence.from_request(request, arrival=len(self.sequences), max_model_len=1000)
         self.sequences.append(sequence)
         self.scheduler.add(sequence)
         return sequence
 
     def step(self):
         """The chunks of one step as {request id: tokens}, after carrying them out."""
-        chunks = self.scheduler.schedule()
+        chunks = self.scheduler.schedule().chunks
         assert sum(chunk.num_tokens for chunk in chunks) <= self.budget
         assert len(self.scheduler.running) <= self.max_num_seqs
         arrivals = [sequence.arrival for sequence in self.scheduler.running]

@@ -1,0 +1,230 @@
+"""StepRunner: from the chunks of a step to sampled tokens; what fails, fails alone."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import torch
+
+from engine.ending import avoided_token_ids
+from engine.errors import failure_sentence
+from engine.mask_buffer import MaskBuffer, MaskJob
+from engine.sampler.logprobs import gather_logprobs
+from engine.sampler.sampler import SampledToken, sample
+from engine.step_batch import TokenSpan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence as SequenceOf
+
+    from engine.model_runner import ModelRunner
+    from engine.output import TokenLogprobs
+    from engine.sampler.state import SamplingState
+    from engine.scheduler import ScheduledChunk
+    from engine.sequence import Sequence
+    from engine.stats import EngineCounters
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkResult:
+    """What a chunk gave.
+
+    Args:
+        sampled: a token for the place behind the chunk and behind each of its drafts; empty where
+            the chunk does not reach the sequence's end.
+        scored: log probabilities of the next unscored prompt tokens.
+    """
+
+    sampled: tuple[SampledToken, ...]
+    scored: tuple[TokenLogprobs, ...]
+
+
+class Failure(str):
+    """The sentence that says why a sequence ends with an error."""
+
+    __slots__ = ()
+
+
+StepResults: TypeAlias = "dict[Sequence, ChunkResult | Failure]"
+
+
+@dataclass(frozen=True, slots=True)
+class _ChunkRows:
+    """The logits that one chunk needs: first those that score prompt tokens, then the sampled."""
+
+    chunk: ScheduledChunk
+    num_scored: int
+    num_sampled: int
+
+    @classmethod
+    def from_chunk(cls, chunk: ScheduledChunk) -> _ChunkRows:
+        sequence = chunk.sequence
+        end = min(sequence.num_computed_tokens + chunk.num_tokens, sequence.prompt_len - 1)
+        # The logits of one place score the token at the next.
+        num_scored = max(0, end - (sequence.num_scored_tokens - 1))
+        return cls(chunk, num_scored, 1 + len(chunk.draft_token_ids) if chunk.samples else 0)
+
+    def span(self) -> TokenSpan:
+        sequence = self.chunk.sequence
+        start = sequence.num_computed_tokens
+        own = sequence.token_ids[start : start + self.chunk.num_tokens]
+        return TokenSpan(
+            token_ids=[*own, *self.chunk.draft_token_ids],
+            start=start,
+            block_ids=sequence.block_ids,
+            num_logits=self.num_scored + self.num_sampled,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _SampledRow:
+    """One place that is sampled, behind the drafts `ahead` of its sequence."""
+
+    sequence: Sequence
+    ahead: tuple[int, ...]
+
+    def state(self) -> SamplingState:
+        return self.sequence.sampling.after(self.ahead)
+
+
+class StepRunner:
+    """Runs the model over the chunks of a step and samples; changes no sequence.
+
+    Args:
+        runner: computes logits.
+        masks: has rows for all places that a step can sample.
+        counters: `steps` and `isolated_steps` are counted here.
+    """
+
+    def __init__(self, runner: ModelRunner, masks: MaskBuffer, counters: EngineCounters) -> None:
+        self._runner = runner
+        self._masks = masks
+        self._counters = counters
+
+    def run(self, chunks: list[ScheduledChunk]) -> StepResults:
+        """Run and sample; if that fails as a whole, once more for each sequence alone.
+
+        Computing a chunk again writes the same keys and values to the same slots and draws the same
+        random numbers, so those that were not at fault see no difference.
+
+        Raises:
+            RuntimeError: the device is beyond use.
+        """
+        self._counters.steps += 1
+        try:
+            return self._run_and_sample([_ChunkRows.from_chunk(chunk) for chunk in chunks])
+        except Exception as error:
+            logger.exception("a step of %d sequences failed", len(chunks))
+            self._runner.check_device()
+            if len(chunks) == 1:
+                sentence = failure_sentence("the step of this request", error)
+                return {chunks[0].sequence: Failure(sentence)}
+        self._counters.isolated_steps += 1
+        results: StepResults = {}
+        for chunk in chunks:
+            results |= self.run([chunk])
+        return results
+
+    def _run_and_sample(self, parts: list[_ChunkRows]) -> StepResults:
+        jobs = [
+            MaskJob(part.chunk.sequence, part.chunk.draft_token_ids)
+            for part in parts
+            if part.num_sampled and part.chunk.sequence.request.constraint is not None
+        ]
+        filling = self._masks.start_fill(jobs)
+        try:
+            logits = self._runner.run([part.span() for part in parts])
+        finally:
+            # Waited for in every case: nobody may touch a constraint while its mask is made.
+            mask_errors = filling.result()
+        scored = _score(logits, parts)
+        sampled = self._sample(_sampled_logits(logits, parts), parts, jobs)
+        results: StepResults = {
+            part.chunk.sequence: ChunkResult(sampled[part.chunk.sequence], scored_here)
+            for part, scored_here in zip(parts, scored, strict=True)
+        }
+        for job, mask_error in zip(jobs, mask_errors, strict=True):
+            if mask_error is not None:
+                results[job.sequence] = Failure(mask_error)
+        return results
+
+    def _sample(
+        self, logits: torch.Tensor, parts: list[_ChunkRows], jobs: list[MaskJob]
+    ) -> dict[Sequence, tuple[SampledToken, ...]]:
+        """The tokens of each sequence that samples; those of the others are empty."""
+        rows = [
+            _SampledRow(part.chunk.sequence, part.chunk.draft_token_ids[:index])
+            for part in parts
+            for index in range(part.num_sampled)
+        ]
+        constrained_rows = [
+            index for index, row in enumerate(rows) if row.sequence.request.constraint is not None
+        ]
+        num_masks = sum(job.num_rows for job in jobs)
+        tokens = sample(
+            logits,
+            [row.state() for row in rows],
+            suppressed=_suppressed(rows, logits.shape[1]),
+            bitmask=self._masks.get_rows(num_masks),
+            constrained_rows=constrained_rows,
+        )
+        narrowed = zip(constrained_rows, self._masks.is_narrowed(num_masks), strict=True)
+        for index, is_narrowed in narrowed:
+            if is_narrowed:
+                tokens[index] = replace(tokens[index], was_narrowed=True)
+        remaining = iter(tokens)
+        return {
+            part.chunk.sequence: tuple(next(remaining) for _ in range(part.num_sampled))
+            for part in parts
+        }
+
+
+def _score(logits: torch.Tensor, parts: list[_ChunkRows]) -> list[tuple[TokenLogprobs, ...]]:
+    """The scored prompt tokens of each chunk."""
+    scored: list[tuple[TokenLogprobs, ...]] = []
+    row = 0
+    for part in parts:
+        sequence, scoring = part.chunk.sequence, part.chunk.sequence.request.prompt_scoring
+        if scoring is None or part.num_scored == 0:
+            scored.append(())
+        else:
+            begin = sequence.num_scored_tokens
+            token_ids = sequence.token_ids[begin : begin + part.num_scored]
+            scored.append(
+                tuple(
+                    gather_logprobs(
+                        logits[row : row + part.num_scored],
+                        torch.tensor(token_ids, device=logits.device),
+                        [scoring.num_top] * part.num_scored,
+                    )
+                )
+            )
+        row += part.num_scored + part.num_sampled
+    return scored
+
+
+def _sampled_logits(logits: torch.Tensor, parts: list[_ChunkRows]) -> torch.Tensor:
+    """The rows that are sampled; the tensor itself where all are."""
+    if not any(part.num_scored for part in parts):
+        return logits
+    is_sampled = [
+        index >= part.num_scored
+        for part in parts
+        for index in range(part.num_scored + part.num_sampled)
+    ]
+    return logits[torch.tensor(is_sampled, device=logits.device)]
+
+
+def _suppressed(rows: SequenceOf[_SampledRow], vocab_size: int) -> dict[int, list[int]]:
+    """The avoided tokens of unconstrained rows; for the others the mask has left them out."""
+    avoided = (
+        (index, avoided_token_ids(row.sequence, row.ahead))
+        for index, row in enumerate(rows)
+        if row.sequence.request.constraint is None
+    )
+    return {
+        index: sorted(token_ids) for index, token_ids in avoided if 0 < len(token_ids) < vocab_size
+    }
