@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from grammars.errors import InvalidGrammarError
 from grammars.schema.assertions import SchemaObject
 from grammars.schema.unevaluated import Unevaluated
-from grammars.schema.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from grammars.schema.document import Json, Place, SchemaDocument
     from grammars.schema.exclusive import ExclusiveUnion
     from grammars.schema.resources import DynamicScope
-    from grammars.schema.value import NodeId
+    from grammars.schema.value import NodeId, Value
 
 
 @dataclass(frozen=True, slots=True)

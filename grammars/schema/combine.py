@@ -77,7 +77,7 @@ class ValueAlgebra:
         objects: tuple[ObjectShape, ...] = (self.shapes.any_object,)
         for shape in value.objects:
             broken = self._bounded(self.shapes.not_object(shape))
-            objects = self._bounded(self._meet_objects(objects, broken))
+            objects = self._largest(self._meet_objects(objects, broken))
         arrays: tuple[ArrayShape, ...] = (self.shapes.any_array,)
         for array in value.arrays:
             other = self._bounded(self.shapes.not_array(array))
@@ -118,6 +118,16 @@ class ValueAlgebra:
                 both = self.shapes.intersect_arrays(x, y)
                 if both is not None:
                     yield both
+
+    def _largest(self, shapes: Iterable[ObjectShape]) -> tuple[ObjectShape, ...]:
+        """The shapes without those that are seen at once to lie inside another."""
+        is_inside = self.shapes.is_surely_inside
+        kept: tuple[ObjectShape, ...] = ()
+        for shape in shapes:
+            if not any(is_inside(shape, other) for other in kept):
+                outside = (other for other in kept if not is_inside(other, shape))
+                kept = self._bounded((*outside, shape))
+        return kept
 
     def _bounded(self, shapes: Iterable[_Shape]) -> tuple[_Shape, ...]:
         distinct: dict[_Shape, None] = {}

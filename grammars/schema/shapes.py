@@ -45,7 +45,7 @@ class ShapeAlgebra:
         self.any_array = ArrayShape((), anything)
 
     def intersect_objects(self, a: ObjectShape, b: ObjectShape) -> ObjectShape | None:
-        """The objects of both shapes; None where the bounds alone exclude each other."""
+        """The objects of both shapes; None where that surely is none."""
         if a == self.any_object or b == self.any_object:
             return b if a == self.any_object else a
         low, high = _meet(
@@ -53,9 +53,13 @@ class ShapeAlgebra:
         )
         if high is not None and low > high:
             return None
+        properties = dict(self._meet_properties(a, b))
+        required = tuple(dict.fromkeys([*a.required, *b.required]))
+        if any(properties.get(name) == self._nothing for name in required):
+            return None
         return ObjectShape(
-            properties=tuple(self._meet_properties(a, b)),
-            required=tuple(dict.fromkeys([*a.required, *b.required])),
+            properties=tuple(properties.items()),
+            required=required,
             additional=self._conjoin(a.additional, b.additional),
             classes=tuple(self._meet_classes(a, b)),
             witnesses=tuple(dict.fromkeys([*a.witnesses, *b.witnesses])),
@@ -113,6 +117,27 @@ class ShapeAlgebra:
                 yield self._with_count(replace(count, minimum=0, maximum=count.minimum - 1))
             if count.maximum is not None:
                 yield self._with_count(replace(count, minimum=count.maximum + 1, maximum=None))
+
+    def is_surely_inside(self, a: ObjectShape, b: ObjectShape) -> bool:
+        """Whether `a` is a part of `b` by the names of its nodes alone; no node is evaluated."""
+        if b.max_properties is not None and (
+            a.max_properties is None or a.max_properties > b.max_properties
+        ):
+            return False
+        if a.min_properties < b.min_properties or not (
+            set(a.required).issuperset(b.required) and set(a.witnesses).issuperset(b.witnesses)
+        ):
+            return False
+        pairs = [(a.additional, b.additional)]
+        if a.classes != b.classes:
+            pairs += [(self._anything, node) for node in self._nodes_of_groups(b)]
+        names = dict.fromkeys(name for name, _ in (*a.properties, *b.properties))
+        pairs += [(a.member(name), b.member(name)) for name in names]
+        return all(x == y or y == self._anything or x == self._nothing for x, y in pairs)
+
+    @staticmethod
+    def _nodes_of_groups(shape: ObjectShape) -> list[NodeId]:
+        return [shape.additional, *(group.node for group in shape.classes)]
 
     def with_patterns(
         self, shape: ObjectShape, patterns: Iterable[tuple[CodePointDfa, NodeId]]

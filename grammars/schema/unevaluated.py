@@ -1,6 +1,6 @@
 """Unevaluated: the nodes of `unevaluatedProperties` and `unevaluatedItems`.
 
-Each is a union with one node for each case of `evaluation`: where the case's conditions hold, what
+Each is a union with one node for each `Case`: where the case's conditions hold, what
 it leaves is of the given schema.
 """
 
@@ -10,7 +10,8 @@ from dataclasses import replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Protocol
 
-from grammars.schema.evaluation import Evaluated, EvaluationCases, own_items, own_properties
+from grammars.schema.evaluated import Evaluated, own_items, own_properties
+from grammars.schema.evaluation import EvaluationCases
 from grammars.schema.value import ArrayShape, ObjectShape, Value
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Unevaluated:
         """Nodes whose union is what `unevaluatedProperties` allows.
 
         Args:
-            rest: what an unevaluated property has to be.
+                rest: what an unevaluated property has to be.
 
         Raises:
             LimitExceededError: it depends on too many branches.
@@ -122,9 +123,9 @@ class Unevaluated:
         return negate(self._nodes.conjoin(negate(a), negate(b)))
 
     def _with_key(self, key: str) -> NodeId:
-        """Objects with a key, and everything that is no object."""
+        """Objects with a key."""
         shape = replace(self._algebra.shapes.any_object, required=(key,))
-        return self._nodes.value_node(replace(self._algebra.everything, objects=(shape,)))
+        return self._nodes.value_node(Value(objects=(shape,)))
 
     def _contains(self, place: Place) -> NodeId:
         assert isinstance(place.schema, dict)

@@ -63,6 +63,7 @@ OBJECT_KEYWORDS = {
     "maxProperties": lambda rng, _: rng.randint(0, 3),
     "dependentRequired": lambda rng, _: {rng.choice(KEYS): rng.sample(KEYS, rng.randint(0, 2))},
     "dependentSchemas": lambda rng, depth: random_schemas(rng, depth, KEYS),
+    "unevaluatedProperties": lambda rng, depth: random_schema(rng, depth),
 }
 ARRAY_KEYWORDS = {
     "items": lambda rng, depth: random_schema(rng, depth),
@@ -72,6 +73,7 @@ ARRAY_KEYWORDS = {
     "maxContains": lambda rng, _: rng.randint(0, 3),
     "minItems": lambda rng, _: rng.randint(0, 3),
     "maxItems": lambda rng, _: rng.randint(0, 3),
+    "unevaluatedItems": lambda rng, depth: random_schema(rng, depth),
 }
 LOGIC_KEYWORDS = {
     "allOf": lambda rng, depth: random_branches(rng, depth, 2),
@@ -283,8 +285,23 @@ def mutated(document, rng):
 
 
 def is_small(document):
-    """Whether all orders of its keys are tried, and its strings are of the alphabet."""
-    return len(list(islice(orders(document), MAX_ORDERS + 1))) <= MAX_ORDERS
+    """Whether its numbers can be written plainly, and all orders of its keys are tried."""
+    return (
+        not has_long_number(document)
+        and len(list(islice(orders(document), MAX_ORDERS + 1))) <= MAX_ORDERS
+    )
+
+
+def has_long_number(document):
+    match document:
+        case dict():
+            return any(map(has_long_number, document.values()))
+        case list():
+            return any(map(has_long_number, document))
+        case Decimal():
+            return abs(document.adjusted()) > 100
+        case _:
+            return isinstance(document, float)  # an exponent past those of decimals
 
 
 def compiled(schema):
