@@ -16,7 +16,7 @@ from grammars.masks.matcher import Matcher
 from grammars.masks.reference import PlainConfiguration, ReferenceWalk
 from grammars.masks.rows import RowPool
 from grammars.masks.runner import Runner
-from grammars.masks.slices import SliceCache
+from grammars.masks.slice_cache import SliceCache
 from grammars.masks.token_symbols import build_token_symbols
 from grammars.masks.walk import (
     COUNTED,
@@ -241,10 +241,10 @@ class AutomatonGrammar:
         """The row without end tokens, and how many frames below the top it depends on."""
         if self._reference is not None:
             return self._reference_words(self._reference, configuration)
-        lexer_slice = None
+        view = None
         if self._slices is not None and configuration.lexer != DEAD:
-            lexer_slice = self._slices.find(*self._tables.locate(configuration.lexer))
-        return self._runner.fill(configuration, lexer_slice)
+            view = self._slices.find(*self._tables.locate(configuration.lexer))
+        return self._runner.fill(configuration, view)
 
     def _reference_words(
         self, reference: ReferenceWalk, configuration: Configuration

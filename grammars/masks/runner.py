@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grammars.masks.configuration import Configuration
-    from grammars.masks.slices import Slice
+    from grammars.masks.slice_cache import SliceView
     from grammars.masks.token_symbols import TokenSymbols
     from grammars.masks.trie import Trie
     from grammars.pushdown.actions import Expander
@@ -94,23 +94,24 @@ class Runner:
         return self._run(configuration, call)
 
     def fill(
-        self, configuration: Configuration, lexer_slice: Slice | None
+        self, configuration: Configuration, view: SliceView | None
     ) -> tuple[NDArray[np.uint32], int]:
         """The row of the tokens that can be read, reused by the next call.
 
         Args:
             configuration: where.
-            lexer_slice: of its lexer state, if there is one.
+            view: the slice of its lexer state, if there is one.
 
         Returns:
             The row, without end tokens; how many frames below the top it depends on.
         """
 
         def call(window: NDArray[np.int64], tables: TableArrays) -> int:
-            if lexer_slice is None:
-                self._fill_by_walk(configuration, window, tables)
+            if view is None:
+                self._row.fill(0)
+                self._walk_from(self._tokens.trie, configuration, window, tables)
             else:
-                self._fill_by_slice(configuration, lexer_slice, window, tables)
+                self._fill_by_slice(configuration, view, window, tables)
             return int(self._work.met[kernels.NUM_FRAMES_SEEN])
 
         num_frames_seen = self._run(configuration, call)
@@ -142,18 +143,10 @@ class Runner:
         most = row[StateColumn.COUNT_MAX]
         return row[StateColumn.COUNT_MIN], None if most == UNBOUNDED else most
 
-    def _fill_by_walk(
-        self, start: Configuration, window: NDArray[np.int64], tables: TableArrays
-    ) -> None:
-        self._row.fill(0)
-        self._walk(
-            self._tokens.trie, _NO_COUNTS, (0, 0), kernels.NO_LABEL_FIRST, start, window, tables
-        )
-
     def _fill_by_slice(
         self,
         start: Configuration,
-        lexer_slice: Slice,
+        view: SliceView,
         window: NDArray[np.int64],
         tables: TableArrays,
     ) -> None:
@@ -161,17 +154,31 @@ class Runner:
         num_needed = max(0, fewest - start.counted)
         num_left = UNBOUNDED if most is None else most - start.counted
         is_counted = fewest > 0 or most is not None
-        self._row[:] = lexer_slice.inner_row(num_left)
-        for leaving in lexer_slice.exits:
+        self._row[:] = view.slice.inner_row(num_left)
+        for leaving in view.slice.exits:
             self._walk(
                 leaving.rests,
                 leaving.num_counted if is_counted else _NO_COUNTS,
                 (num_needed if leaving.is_checked else 0, num_left),
-                leaving.label,
+                view.labels[leaving.label - 1],
                 start,
                 window,
                 tables,
             )
+        parts = [self._tokens.beginning_with(x, len(self._row)) for x in view.differing]
+        for part in parts:
+            self._row &= part.others
+        for part in parts:
+            self._walk_from(part.trie, start, window, tables)
+
+    def _walk_from(
+        self,
+        trie: Trie,
+        start: Configuration,
+        window: NDArray[np.int64],
+        tables: TableArrays,
+    ) -> None:
+        self._walk(trie, _NO_COUNTS, (0, 0), kernels.NO_LABEL_FIRST, start, window, tables)
 
     def _walk(
         self,

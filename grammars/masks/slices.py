@@ -7,16 +7,13 @@ structural state has only to fire the label and to walk the small trie of these 
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from grammars.automata.dfa import DEAD, NO_LABEL, NUM_BYTES
+from grammars.automata.dfa import DEAD, NO_LABEL
 from grammars.automata.kernels import kernel
-from grammars.masks.token_symbols import build_token_symbols
 from grammars.masks.trie import build_trie
 
 if TYPE_CHECKING:
@@ -25,16 +22,12 @@ if TYPE_CHECKING:
     from grammars.automata.dfa import Dfa
     from grammars.masks.token_symbols import TokenSymbols
     from grammars.masks.trie import Trie
-    from grammars.vocabulary import Vocabulary
-
-MIN_LIVE_BYTES: Final = 24
-"""A lexer state that fewer bytes can follow is walked as fast as a slice could be looked up."""
 
 MAX_LEAVING_TOKENS: Final = 1 << 15
 """A state that more tokens leave gains nothing from a slice; a walk drops most of them at once."""
 
-MAX_SLICE_BYTES: Final = 64 * 2**20
-"""What all slices of a vocabulary may take; at that they are all forgotten."""
+_MAX_ROWS: Final = 16
+"""Rows of inner tokens, by the characters that are left, that one slice keeps."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,6 +75,8 @@ class Slice:
         most = min(most, len(self._inner_end) - 1)
         row = self._rows.get(most)
         if row is None:
+            if len(self._rows) == _MAX_ROWS:
+                self._rows.clear()
             row = np.zeros(self._num_words, np.uint32)
             _set_bits(row, self._inner_ids[: self._inner_end[most]])
             self._rows[most] = row
@@ -89,41 +84,9 @@ class Slice:
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of the arrays."""
+        """Bytes of the arrays, with all the rows that can be kept."""
         rests = sum(leaving.rests.memory_bytes for leaving in self.exits)
-        return self._inner_ids.nbytes + 4 * self._num_words * len(self._rows) + rests
-
-
-class SliceCache:
-    """The slices of a vocabulary (see `Vocabulary.derive`); one lives as long as its Dfa."""
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._tokens = vocabulary.derive(build_token_symbols)
-        self._num_words = vocabulary.num_words
-        self._slices: WeakKeyDictionary[Dfa, dict[int, Slice | None]] = WeakKeyDictionary()
-        self._lock = threading.RLock()
-
-    @property
-    def memory_bytes(self) -> int:
-        """Bytes of all slices."""
-        with self._lock:
-            slices = [x for of_dfa in self._slices.values() for x in of_dfa.values()]
-            return sum(x.memory_bytes for x in slices if x is not None)
-
-    def find(self, dfa: Dfa, state: int) -> Slice | None:
-        """The slice of a lexer state (its number in `dfa`); None where a walk is the better way."""
-        with self._lock:
-            of_dfa = self._slices.get(dfa, {})
-            return of_dfa[state] if state in of_dfa else self._add(dfa, state)
-
-    def _add(self, dfa: Dfa, state: int) -> Slice | None:
-        made = None
-        if _num_live_bytes(dfa, state) >= MIN_LIVE_BYTES:
-            if self.memory_bytes > MAX_SLICE_BYTES:
-                self._slices.clear()
-            made = build_slice(self._tokens, dfa, state, self._num_words)
-        self._slices.setdefault(dfa, {})[state] = made
-        return made
+        return self._inner_ids.nbytes + 4 * self._num_words * _MAX_ROWS + rests
 
 
 def build_slice(tokens: TokenSymbols, dfa: Dfa, state: int, num_words: int) -> Slice | None:
@@ -162,10 +125,6 @@ def _build_exit(tokens: TokenSymbols, leaving: NDArray[np.int32]) -> Exit:
         rests=build_trie(tokens.symbols, begin[order], end[order], leaving[order, 0].copy()),
         num_counted=leaving[order, 1].astype(np.uint16),
     )
-
-
-def _num_live_bytes(dfa: Dfa, state: int) -> int:
-    return int(np.count_nonzero(dfa.next_state[state][dfa.symbol_class[:NUM_BYTES]]))
 
 
 @kernel

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grammars.automata.dfa import NUM_BYTES
-from grammars.masks.trie import Trie, build_trie
+from grammars.masks.trie import Trie, build_trie, find_child
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,6 +36,49 @@ class TokenSymbols:
     sortable: bytes
     trie: Trie
     longest: int
+    _subtries: dict[int, SubTrie] = field(default_factory=dict, repr=False)
+
+    def beginning_with(self, symbol: int, num_words: int) -> SubTrie:
+        """The tokens that begin with a symbol; a bitmask row has `num_words` words."""
+        known = self._subtries.get(symbol)
+        if known is None:
+            known = self._subtries[symbol] = SubTrie.of(self.trie, symbol, num_words)
+        return known
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SubTrie:
+    """The tokens that begin with one symbol.
+
+    Args:
+        trie: of these tokens.
+        others: a bitmask row, uint32, of all other tokens.
+    """
+
+    trie: Trie
+    others: NDArray[np.uint32]
+
+    @classmethod
+    def of(cls, trie: Trie, symbol: int, num_words: int) -> SubTrie:
+        """Cut it out of the trie of all tokens; its arrays are copies, so that it keeps nothing."""
+        node = find_child(trie, 0, symbol)
+        if node is None:
+            begin = end = 1
+        else:
+            begin, end = node, int(trie.subtree_end[node])
+        tokens = slice(int(trie.first_token[begin]), int(trie.first_token[end]))
+        part = Trie(
+            np.concatenate(([np.uint16(0)], trie.symbol[begin:end])),
+            np.concatenate(([np.int32(0)], trie.depth[begin:end])),
+            np.concatenate(
+                ([np.int32(1 + end - begin)], trie.subtree_end[begin:end] - (begin - 1))
+            ),
+            np.concatenate(([np.int32(0)], trie.first_token[begin : end + 1] - tokens.start)),
+            trie.token_ids[tokens].copy(),
+        )
+        is_other = np.ones(32 * num_words, np.bool_)
+        is_other[part.token_ids] = False
+        return cls(part, np.packbits(is_other, bitorder="little").view(np.uint32))
 
 
 def build_token_symbols(vocabulary: Vocabulary) -> TokenSymbols:
