@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 
 _DISTRIBUTIONS = (
-    "tightrope", "xgrammar", "llguidance", "outlines-core", "interegular", "numba", "numpy",
-    "torch",
+    "tightrope", "xgrammar", "llguidance", "outlines-core", "maskforge", "lm-format-enforcer",
+    "interegular", "numba", "numpy", "torch",
 )  # fmt: skip
 
 

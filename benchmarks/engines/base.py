@@ -89,6 +89,13 @@ ENGINES: Final = MappingProxyType(
         "xgrammar-compliant": EngineInfo(
             "xgrammar", "xgrammar", "xgrammar", "compliant", about="not strict, any whitespace"
         ),
+        "maskforge": EngineInfo("maskforge", "maskforge", "maskforge", about="defaults"),
+        "outlines-core": EngineInfo(
+            "outlines_core", "outlines_core", "outlines-core", about="defaults"
+        ),
+        "lm-format-enforcer": EngineInfo(
+            "lm_format_enforcer", "lmformatenforcer", "lm-format-enforcer", about="defaults"
+        ),
     }
 )
 """The engines by their names, in the order of the tables."""
