@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from grammars.automata import json_number
 from grammars.errors import GrammarError, InvalidGrammarError, LimitExceededError, UnsupportedError
-from grammars.schema.formats import ENFORCED_FORMATS, STANDARD_FORMATS
+from grammars.schema.formats import ENFORCED_FORMATS
 from grammars.schema.keywords import SUPPORT, Support
 from grammars.schema.pointers import escape
 from grammars.schema.value import ArrayShape, Count, ObjectShape, StringSet, Value
@@ -197,8 +197,6 @@ class SchemaObject:
         name = self._schema["format"]
         if not isinstance(name, str):
             raise self._invalid("format", "must be a string")
-        if name in STANDARD_FORMATS - ENFORCED_FORMATS:
-            raise self._unsupported("format", f"format {name!r}")
         return self._scalars.strings_of_format(name) if name in ENFORCED_FORMATS else StringSet()
 
     def _object(self) -> ObjectShape | None:

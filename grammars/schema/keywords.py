@@ -9,7 +9,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from grammars.schema.formats import ENFORCED_FORMATS, STANDARD_FORMATS
+from grammars.schema.formats import ENFORCED_FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,9 +63,8 @@ _ENFORCED: Mapping[str, str] = {
     "minLength": "in code points",
     "maxLength": "in code points",
     "pattern": "ECMA-262 with u semantics, searched; lookaround included, backreferences refused",
-    "format": f"enforced: {', '.join(sorted(ENFORCED_FORMATS))}; refused: "
-    f"{', '.join(sorted(STANDARD_FORMATS - ENFORCED_FORMATS))}; a name unknown to the standard "
-    "restricts nothing",
+    "format": f"{', '.join(sorted(ENFORCED_FORMATS))}; exact or narrower than their RFCs; other names "
+    "restrict nothing",
     "multipleOf": "integers and decimals",
     "minimum": "",
     "maximum": "",

@@ -1,0 +1,124 @@
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grammars.schema.formats import ENFORCED_FORMATS, format_dfa
+
+LONG_LABEL = "a" * 63
+
+
+@pytest.mark.parametrize(
+    ("name", "accepts", "rejects"),
+    [
+        (
+            "date",
+            ["2024-02-29", "2000-02-29"],
+            ["2023-02-29", "1900-02-29", "2024-04-31", "24-1-1"],
+        ),
+        (
+            "time",
+            ["12:00:00Z", "23:59:60Z", "01:02:03.5+01:30"],
+            ["12:00:60Z", "12:00:00", "24:00:00Z"],
+        ),
+        ("date-time", ["2024-05-01T12:00:00z", "1990-12-31T23:59:60Z"], ["2024-05-01 12:00:00Z"]),
+        ("duration", ["P1Y2M3DT4H5M6S", "P3W", "PT1S"], ["P", "P1Y3D", "PT", "P1W2D", "1D"]),
+        ("ipv4", ["0.0.0.0", "255.1.10.99"], ["01.2.3.4", "256.1.1.1", "1.2.3"]),
+        (
+            "ipv6",
+            ["::", "::1", "1:2:3:4:5:6:7:8", "::ffff:1.2.3.4"],
+            ["1::2::3", "12345::", "::%eth0"],
+        ),
+        (
+            "hostname",
+            ["a", "a-b.example", f"{LONG_LABEL}.com"],
+            ["", "-a", "a-", "a..b", "a.", f"{LONG_LABEL}a"],
+        ),
+        ("hostname", [], ["xn--a", "ab--c", "a_b", "é.com"]),
+        (
+            "idn-hostname",
+            ["straße.de", "例え.テスト", "παράδειγ", "a.b"],
+            ["a b", "e\u0301", "ΣΑ.gr", "א.com", "-é", "é-"],
+        ),
+        (
+            "email",
+            ["joe@example.com", '"joe x"@[127.0.0.1]', "a+b@[IPv6:::1]"],
+            ["joe", ".joe@a.b", "a@b@c", "jöe@a.b"],
+        ),
+        ("idn-email", ["jöe@exämple.de", "𝕏@a.b"], ["jöe", "ö@-a"]),
+        (
+            "uri",
+            ["http://a/b?c#d", "urn:x", "http://[::1]:80/"],
+            ["//a", "a b:c", "http://a/é", "http://[::1", "x"],
+        ),
+        ("uri-reference", ["", "/a", "#b", "a/b:c", "http://a"], ["a b", "%zz", ":a"]),
+        ("iri", ["http://é.com/ü?\ue000#ß", "urn:漢"], ["é", "http://a/\u200e", "http://a/\ue000"]),
+        ("iri-reference", ["é", "/ü#ö"], ["é é", "\\é"]),
+        (
+            "uri-template",
+            ["", "/a/{b}", "{?x,y*}", "{+a:3}{#b.c}", "é{/p%20}"],
+            ["{", "{}", "{a", "}", "{a:0}", "{=a}", "%z"],
+        ),
+        ("json-pointer", ["", "/a~0b~1c/", "//"], ["a", "/~", "/~2"]),
+        ("relative-json-pointer", ["0", "1/a", "2#"], ["01", "-1", "#", "/a", "1#/a"]),
+        (
+            "uuid",
+            ["123e4567-E89B-12d3-a456-426614174000"],
+            ["123e4567e89b12d3a456426614174000", ""],
+        ),
+        (
+            "regex",
+            ["", "^(a|b)*$", r"[^\d_-]+?x{2,10}", "(?:(?=(a))b)", r"\bé\/", "[a-f3-7]", "a{3}"],
+            ["(", "a)", "*", "a**", "[a", r"\a", "a{3,2}", "a{20,19}", "[9-0]", "(?<n>a", "{"],
+        ),
+    ],
+)
+def test_a_format_accepts_what_its_rfc_says(name, accepts, rejects):
+    dfa = format_dfa(name)
+    assert [text for text in accepts if not dfa.accepts(text)] == []
+    assert [text for text in rejects if dfa.accepts(text)] == []
+
+
+@pytest.mark.parametrize("name", sorted(ENFORCED_FORMATS))
+def test_a_format_is_small_enough_to_be_built_and_walked_at_once(name):
+    assert 1 < format_dfa(name).num_states < 1_500
+
+
+@st.composite
+def texts_of(draw, dfa, max_length=24):
+    """A text that an automaton accepts, by a walk that ends at the first chance after a while."""
+    state, text = dfa.start, ""
+    while not (dfa.accepting[state] and (len(text) >= max_length or draw(st.booleans()))):
+        edges = list(dfa.edges(state))
+        if not edges:
+            break
+        low, high, state = draw(st.sampled_from(edges))
+        text += chr(draw(st.integers(low, high)))
+        if len(text) > 400:
+            break
+    return text
+
+
+@given(st.data())
+@settings(max_examples=150, deadline=None)
+def test_a_text_of_the_format_regex_is_a_regular_expression(data):
+    dfa = format_dfa("regex")
+    text = data.draw(texts_of(dfa))
+    if dfa.accepts(text):
+        re.compile(text)
+
+
+@given(st.data())
+@settings(max_examples=150, deadline=None)
+def test_a_text_of_the_format_idn_hostname_has_short_a_labels(data):
+    dfa = format_dfa("idn-hostname")
+    text = data.draw(texts_of(dfa))
+    if dfa.accepts(text):
+        labels = [label.encode("punycode").decode() for label in text.split(".")]
+        a_labels = [
+            label if label.isascii() else f"xn--{coded}"
+            for label, coded in zip(text.split("."), labels, strict=True)
+        ]
+        assert max(map(len, a_labels)) <= 63
+        assert len(".".join(a_labels)) <= 253
