@@ -34,10 +34,11 @@ from server.wire.policy import parse_chat_request
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from grammars.protocol import CompiledGrammar
     from grammars.spec import GrammarSpec
+    from server.chat.reply_format import ReplyFormat
     from server.chat.thinking import Thinking
     from server.document import Document
+    from server.grammar_compiler import ServedGrammar
     from server.services import Services
     from server.tool_choice import ToolUse
     from server.wire.chat_request import ChatCompletionRequest
@@ -52,7 +53,8 @@ class AdmittedChat:
         prompt_token_ids: the whole prompt.
         sampling: of the first choice.
         grammar: of each choice's whole text; None: free text.
-        function_names: the functions whose calls are looked for.
+        tools: which calls are looked for, and in which form they are told.
+        reply_format: how the model writes.
         thinking: where the answer stands to a reasoning block.
         stops: stop strings that end free text.
         ignored: fields that were taken without effect.
@@ -62,8 +64,9 @@ class AdmittedChat:
     request: ChatCompletionRequest
     prompt_token_ids: tuple[int, ...]
     sampling: SamplingParams
-    grammar: CompiledGrammar | None
-    function_names: tuple[str, ...]
+    grammar: ServedGrammar | None
+    tools: ToolUse
+    reply_format: ReplyFormat
     thinking: Thinking
     stops: tuple[str, ...]
     ignored: tuple[str, ...]
@@ -74,6 +77,11 @@ class AdmittedChat:
         """Answers to generate."""
         return self.request.n or 1
 
+    @property
+    def is_legacy(self) -> bool:
+        """Whether calls are asked for, and told, by the older `function_call`."""
+        return self.request.functions is not None
+
     def engine_request(self, choice: int) -> Request:
         """A new engine request for the choice with this index, with a matcher of its own."""
         sampling = replace(self.sampling, seed=choice_seed(self.sampling.seed, choice))
@@ -82,6 +90,7 @@ class AdmittedChat:
             prompt_token_ids=self.prompt_token_ids,
             sampling=sampling,
             constraint=None if self.grammar is None else self.grammar.matcher(),
+            on_length=self.request.on_length or "cut",
         )
 
 
@@ -103,14 +112,22 @@ async def admit_chat(body: Mapping[str, object], services: Services) -> Admitted
     _check_capacity(services, request.n or 1)
 
     prompt = await asyncio.to_thread(services.prompts.build, request)
-    spec = compose(tools, None if document is None else document.spec, prompt.thinking)
+    reply_format = services.prompts.reply_format
+    spec = compose(
+        tools, None if document is None else document.spec, prompt.thinking, reply_format
+    )
+    if spec is not None and request.continue_final_message and tools.mode is not CallMode.AUTO:
+        raise InvalidValueError(
+            "continue_final_message",
+            "a constraint holds for whole answers, so it cannot be combined with one",
+        )
     sampling = sampling_params(
         request,
         services.vocabulary,
         num_prompt_tokens=len(prompt.token_ids),
         max_model_len=services.model.max_model_len,
     )
-    grammar = None if spec is None else await _compile(spec, request, tools, document, services)
+    grammar = None if spec is None else await _compile(spec, tools, document, services)
     services.metrics.prompt_tokens.inc(len(prompt.token_ids))
     # A stop string would cut a document or a call in the middle: it ends free text only.
     has_free_text = tools.mode in (CallMode.NONE, CallMode.AUTO) and document is None
@@ -119,7 +136,8 @@ async def admit_chat(body: Mapping[str, object], services: Services) -> Admitted
         prompt_token_ids=prompt.token_ids,
         sampling=sampling,
         grammar=grammar,
-        function_names=tuple(tools.schemas),
+        tools=tools,
+        reply_format=reply_format,
         thinking=prompt.thinking,
         stops=stop_strings(request) if has_free_text else (),
         ignored=(
@@ -134,7 +152,7 @@ async def admit_chat(body: Mapping[str, object], services: Services) -> Admitted
 def _check_schema_sizes(tools: ToolUse, document: Document | None, limit: int) -> None:
     if document is not None and isinstance(document.spec, JsonSchema):
         _check_size(document.param, len(document.spec.text), limit)
-    total = sum(len(JsonSchema.from_value(schema).text) for schema in tools.schemas.values())
+    total = sum(len(JsonSchema.from_value(tool.schema).text) for tool in tools.tools)
     _check_size("tools", total, limit)
 
 
@@ -154,23 +172,21 @@ def _check_capacity(services: Services, num_choices: int) -> None:
 
 async def _compile(
     spec: GrammarSpec,
-    request: ChatCompletionRequest,
     tools: ToolUse,
     document: Document | None,
     services: Services,
-) -> CompiledGrammar:
+) -> ServedGrammar:
     started = time.perf_counter()
     try:
         return await services.compiler.compile(spec)
     except GrammarError as error:
-        raise await _explained(error, request, tools, document, services) from error
+        raise await _explained(error, tools, document, services) from error
     finally:
         services.metrics.compile_seconds.observe(time.perf_counter() - started)
 
 
 async def _explained(
     error: GrammarError,
-    request: ChatCompletionRequest,
     tools: ToolUse,
     document: Document | None,
     services: Services,
@@ -181,13 +197,10 @@ async def _explained(
             await services.compiler.compile(document.spec)
         except GrammarError as own_error:
             return document.refusal(str(own_error))
-    for index, tool in enumerate(request.tools or []):
-        name = tool.function.name
-        if name not in tools.schemas:
-            continue
+    for tool in tools.tools:
         try:
-            await services.compiler.compile(JsonSchema.from_value(tools.schemas[name]))
+            await services.compiler.compile(JsonSchema.from_value(tool.schema))
         except GrammarError as own_error:
-            return InvalidToolError(index, name, str(own_error))
-    param = "tools" if tools.schemas else None if document is None else document.param
+            return InvalidToolError(tool.param, tool.name, str(own_error))
+    param = "tools" if tools.tools else None if document is None else document.param
     return RequestError(f"The constraints cannot be combined: {error}", param=param)

@@ -7,12 +7,18 @@ from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import TypeAlias, get_args
 
-ToolFormatName: TypeAlias = OneOf["auto", "hermes"]
-"""How tools are shown to the model; calls are always written in the form of Hermes and Qwen models.
-
-auto: by the chat template if it knows that form (found by rendering a probe), else by our prompt.
-hermes: by the chat template wherever it shows tools at all.
-"""
+ToolFormatName: TypeAlias = OneOf[
+    "auto",
+    "hermes",
+    "qwen3_coder",
+    "mistral",
+    "mistral_args",
+    "deepseek_v3",
+    "deepseek_v31",
+    "llama3_json",
+    "json",
+]
+"""How the model writes calls: as its chat template shows, or by name (docs/tool_formats.md)."""
 
 
 @dataclass(frozen=True, slots=True)

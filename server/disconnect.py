@@ -95,7 +95,7 @@ class EventStreamResponse(Response):
             await asyncio.sleep(self._keep_alive_s)
             if self._was_silent:
                 async with self._sending:
-                    await send(_body(b": ping\n\n"))
+                    await send(_body(b": keep-alive\n\n"))
 
 
 def _body(chunk: bytes) -> dict[str, object]:

@@ -6,15 +6,23 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
-from grammars.spec import Choice, JsonObject, JsonSchema, Regex
+from grammars.spec import Choice, JsonObject, JsonSchema, Regex, Structure
 from server.errors import InvalidResponseFormatError, InvalidValueError, UnsupportedValueError
-from server.wire.formats import JsonObjectFormat, JsonSchemaFormat, TextFormat
+from server.structural_tag import structural_tag
+from server.wire.formats import (
+    GrammarFormat,
+    JsonObjectFormat,
+    JsonSchemaFormat,
+    RegexFormat,
+    StructuralTagFormat,
+    TextFormat,
+)
 
 if TYPE_CHECKING:
     from server.wire.chat_request import ChatCompletionRequest
     from server.wire.formats import ResponseFormat, StructuredOutputs
 
-DocumentSpec: TypeAlias = JsonSchema | JsonObject | Regex | Choice
+DocumentSpec: TypeAlias = JsonSchema | JsonObject | Regex | Choice | Structure
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +45,17 @@ class Document:
             case Regex():  # a pattern has no places of a document in it
                 reason = reason.removeprefix("(root): ")
                 return InvalidResponseFormatError(self.param, reason, kind="pattern")
-            case JsonObject() | Choice():
+            case JsonObject() | Choice() | Structure():
                 return InvalidResponseFormatError(self.param, reason, kind="constraint")
             case _:
                 assert_never(self.spec)
 
 
 def requested_document(request: ChatCompletionRequest, *, max_choices: int) -> Document | None:
-    """The constraint of the request; None: the text is free.
+    """The constraint of the request, of which there is one at most; None: the text is free.
 
     Raises:
-        InvalidValueError: a constraint that is empty, or two at once.
+        RequestError: a constraint that is empty, or that we cannot enforce.
     """
     if request.structured_outputs is not None:
         return _structured_document(request.structured_outputs, max_choices)
@@ -57,6 +65,12 @@ def requested_document(request: ChatCompletionRequest, *, max_choices: int) -> D
         return Document(Regex(request.guided_regex), "guided_regex")
     if request.guided_choice is not None:
         return _choice_document(request.guided_choice, "guided_choice", max_choices)
+    if request.guided_grammar is not None:
+        return _grammar_document(request.guided_grammar, "guided_grammar")
+    if request.grammar is not None:
+        return _grammar_document(request.grammar, "grammar")
+    if request.json_schema is not None:
+        return Document(JsonSchema.from_value(request.json_schema), "json_schema")
     return _format_document(request.response_format)
 
 
@@ -69,45 +83,69 @@ def _format_document(response_format: ResponseFormat | None) -> Document | None:
         case JsonSchemaFormat():
             schema = response_format.json_schema.schema_
             return Document(JsonSchema.from_value(schema), "response_format")
+        case RegexFormat():
+            return Document(Regex(response_format.pattern), "response_format")
+        case GrammarFormat():
+            return _grammar_document(response_format.grammar, "response_format")
+        case StructuralTagFormat():
+            value = response_format.model_dump()
+            return Document(structural_tag(value, "response_format"), "response_format")
         case _:
             assert_never(response_format)
 
 
 def _structured_document(outputs: StructuredOutputs, max_choices: int) -> Document:
-    given = [
-        name
-        for name in ("json", "regex", "choice", "json_object")
-        if getattr(outputs, "json_" if name == "json" else name) is not None
-    ]
-    if len(given) != 1:
+    fields = ("json", "regex", "choice", "grammar", "structural_tag", "json_object")
+    values = {
+        name: value
+        for name in fields
+        if (value := getattr(outputs, "json_" if name == "json" else name)) is not None
+    }
+    if len(values) != 1:
         raise InvalidValueError(
             "structured_outputs",
-            f"exactly one of json, regex, choice and json_object is needed, got {given}",
+            f"exactly one of {', '.join(fields)} is needed, got {list(values)}",
         )
+    param = f"structured_outputs.{next(iter(values))}"
     if outputs.json_ is not None:
-        return _json_document(outputs.json_, "structured_outputs.json")
+        return _json_document(outputs.json_, param)
     if outputs.regex is not None:
-        return Document(Regex(outputs.regex), "structured_outputs.regex")
+        return Document(Regex(outputs.regex), param)
     if outputs.choice is not None:
-        return _choice_document(outputs.choice, "structured_outputs.choice", max_choices)
+        return _choice_document(outputs.choice, param, max_choices)
+    if outputs.grammar is not None:
+        return _grammar_document(outputs.grammar, param)
+    if outputs.structural_tag is not None:
+        return Document(structural_tag(_object(outputs.structural_tag, param), param), param)
     if not outputs.json_object:
-        raise UnsupportedValueError(
-            "structured_outputs.json_object", "false asks for nothing; remove it"
-        )
-    return Document(JsonObject(), "structured_outputs.json_object")
+        raise UnsupportedValueError(param, "false asks for nothing; remove it")
+    return Document(JsonObject(), param)
 
 
 def _json_document(schema: dict[str, object] | bool | str, param: str) -> Document:
     """A schema that may also come as JSON text, as vLLM takes it."""
     if not isinstance(schema, str):
         return Document(JsonSchema.from_value(schema), param)
-    try:
-        value = json.loads(schema)
-    except (ValueError, RecursionError) as error:
-        raise InvalidValueError(param, "the text is not the JSON of a schema") from error
+    value = _parsed(schema, param)
     if not isinstance(value, dict | bool):
         raise InvalidValueError(param, "a JSON Schema is an object or a boolean")
     return Document(JsonSchema.from_value(value), param)
+
+
+def _object(value: dict[str, object] | str, param: str) -> dict[str, object]:
+    """An object that may also come as JSON text."""
+    parsed = _parsed(value, param) if isinstance(value, str) else value
+    if not isinstance(parsed, dict):
+        raise InvalidValueError(param, "an object is needed")
+    return parsed
+
+
+def _parsed(text: str, param: str) -> object:
+    try:
+        value: object = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidValueError(param, "the text is not JSON") from error
+    return value
 
 
 def _choice_document(options: list[str], param: str, max_choices: int) -> Document:
@@ -116,3 +154,7 @@ def _choice_document(options: list[str], param: str, max_choices: int) -> Docume
     if len(options) > max_choices:
         raise InvalidValueError(param, f"at most {max_choices} are allowed, got {len(options)}")
     return Document(Choice(tuple(options)), param)
+
+
+def _grammar_document(text: str, param: str) -> Document:
+    raise UnsupportedValueError(param, "grammars are not supported; use a JSON Schema or a regex")

@@ -11,7 +11,7 @@ ServerError
 │   ├── UnknownParameterError        a field that nobody knows (strict parameters only)
 │   ├── ContextLengthError           the prompt does not fit
 │   ├── InvalidResponseFormatError   the grammars room refused the response format
-│   └── InvalidToolError             the grammars room refused a tool's parameters
+│   └── InvalidToolError             a tool's parameters cannot be enforced
 ├── AuthenticationError          no key, or a wrong one (401)
 ├── NotFoundError                unknown path (404)
 │   └── ModelNotFoundError           unknown model
@@ -148,12 +148,18 @@ class InvalidResponseFormatError(RequestError):
 
 
 class InvalidToolError(RequestError):
-    """The grammars room refused the parameters of a tool; the message is its own."""
+    """What a tool may be called with cannot be enforced.
 
-    def __init__(self, index: int, name: str, reason: str) -> None:
+    Args:
+        param: path of its parameters, as `tools[3].function.parameters`.
+        name: of the tool.
+        reason: the grammars room's own message, or ours.
+    """
+
+    def __init__(self, param: str, name: str, reason: str) -> None:
         super().__init__(
             f"Invalid schema for function '{name}': {reason}",
-            param=f"tools[{index}].function.parameters",
+            param=param,
             code="invalid_function_parameters",
         )
 

@@ -112,7 +112,8 @@ class Generation:
         chat = self._chat
         reply = ChoiceReply(
             self._services.vocabulary,
-            function_names=chat.function_names,
+            reply_format=chat.reply_format,
+            tools=chat.tools.tools,
             thinking=chat.thinking,
             stops=chat.stops,
         )

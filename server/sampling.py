@@ -60,6 +60,7 @@ def sampling_params(
         seed=request.seed,
         logit_bias=_logit_bias(request, vocabulary),
         num_logprobs=(request.top_logprobs or 0) if request.logprobs else None,
+        logprobs_of=request.logprobs_of or "choice",
         stop_token_ids=stop_token_ids,
         ignore_eos=bool(request.ignore_eos),
         min_tokens=min_tokens,

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
-from server.tool_schema import argument_schema
-from server.wire.tools import AllowedToolsChoice, NamedToolChoice
+from server.tool_schema import declared_tools
+from server.wire.tools import (
+    AllowedToolsChoice,
+    NamedCustomChoice,
+    NamedToolChoice,
+    ToolName,
+    name_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from server.calls.tool import CallableTool
     from server.wire.chat_request import ChatCompletionRequest
 
 
@@ -29,13 +34,13 @@ class ToolUse:
     """The tools that may be called, and how.
 
     Args:
-        mode: see `CallMode`; NONE exactly when `schemas` is empty.
-        schemas: function name -> JSON Schema of its arguments, in the request's order.
+        mode: see `CallMode`; NONE exactly when `tools` is empty.
+        tools: in the request's order.
         max_calls: calls of one answer at most; None: no bound.
     """
 
     mode: CallMode
-    schemas: Mapping[str, dict[str, object]]
+    tools: tuple[CallableTool, ...] = ()
     max_calls: int | None = None
 
 
@@ -44,27 +49,27 @@ def tool_use(request: ChatCompletionRequest) -> ToolUse:
 
     Raises:
         InvalidToolError: parameters that cannot be those of an object.
+        UnsupportedValueError: a custom tool with a grammar that we cannot enforce.
     """
-    schemas = {
-        tool.function.name: argument_schema(tool.function, index)
-        for index, tool in enumerate(request.tools or [])
-    }
-    choice = request.tool_choice
-    max_calls = 1 if request.parallel_tool_calls is False else None
+    tools = declared_tools(request)
+    choice = request.tool_choice if request.functions is None else request.function_call
+    is_single = request.parallel_tool_calls is False or request.functions is not None
+    max_calls = 1 if is_single else None
     match choice:
         case "none":
-            return ToolUse(CallMode.NONE, {})
-        case None | "auto":
-            return ToolUse(CallMode.AUTO if schemas else CallMode.NONE, schemas, max_calls)
+            return ToolUse(CallMode.NONE)
         case "required":
-            return ToolUse(CallMode.REQUIRED, schemas, max_calls)
-        case NamedToolChoice():
-            name = choice.function.name
-            return ToolUse(CallMode.NAMED, {name: schemas[name]}, 1)
-        case AllowedToolsChoice():
-            allowed = {tool.function.name for tool in choice.allowed_tools.tools}
-            mode = CallMode(choice.allowed_tools.mode)
-            kept = {name: schema for name, schema in schemas.items() if name in allowed}
-            return ToolUse(mode, kept, max_calls)
+            return ToolUse(CallMode.REQUIRED, tools, max_calls)
+        case NamedToolChoice() | NamedCustomChoice():
+            return ToolUse(CallMode.NAMED, _named(tools, {name_of(choice)}), 1)
+        case ToolName(name=name):
+            return ToolUse(CallMode.NAMED, _named(tools, {name}), 1)
+        case AllowedToolsChoice(allowed_tools=allowed):
+            names = {name_of(tool) for tool in allowed.tools}
+            return ToolUse(CallMode(allowed.mode), _named(tools, names), max_calls)
         case _:
-            assert_never(choice)
+            return ToolUse(CallMode.AUTO if tools else CallMode.NONE, tools, max_calls)
+
+
+def _named(tools: tuple[CallableTool, ...], names: set[str]) -> tuple[CallableTool, ...]:
+    return tuple(tool for tool in tools if tool.name in names)

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Final, TypeAlias
 
+from server.calls.tool import ToolKind
 from server.reply.detokenizer import token_text
-from server.reply.events import (
-    CallArgumentsEvent,
-    CallEndEvent,
-    CallStartEvent,
-    ReasoningEvent,
-    ReplyEvent,
-    TextEvent,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,9 +15,12 @@ if TYPE_CHECKING:
     from grammars.vocabulary import Vocabulary
     from server.generation import Usage
     from server.reply.choice import FinishName
-    from server.reply.message import ReplyMessage
+    from server.reply.message import Call, ReplyMessage
 
 Json: TypeAlias = dict[str, object]
+
+_TEXT_FIELD: Final = {ToolKind.FUNCTION: "arguments", ToolKind.CUSTOM: "input"}
+"""What the text of a call is called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,22 +62,35 @@ def choice_body(
     *,
     finish: FinishName,
     logprobs: Json | None,
+    is_legacy: bool,
 ) -> Json:
-    """One choice; `call_ids` has an id for each call."""
+    """One choice; `call_ids` has an id for each call.
+
+    `is_legacy` tells the call by the older field `function_call`.
+    """
     body: Json = {"role": "assistant", "content": message.content, "refusal": None}
     body["annotations"] = []
     if message.reasoning is not None:
         body["reasoning_content"] = message.reasoning
-    if message.calls:
+    if message.calls and is_legacy:
+        (call,) = message.calls
+        body["function_call"] = {"name": call.name, "arguments": call.arguments}
+    elif message.calls:
         body["tool_calls"] = [
-            {
-                "id": call_id,
-                "type": "function",
-                "function": {"name": call.name, "arguments": call.arguments},
-            }
+            {"id": call_id, "type": call.kind.value, call.kind.value: _call_fields(call)}
             for call, call_id in zip(message.calls, call_ids, strict=True)
         ]
-    return {"index": index, "message": body, "logprobs": logprobs, "finish_reason": finish}
+    reason = finish_reason(finish, is_legacy=is_legacy)
+    return {"index": index, "message": body, "logprobs": logprobs, "finish_reason": reason}
+
+
+def _call_fields(call: Call) -> Json:
+    return {"name": call.name, _TEXT_FIELD[call.kind]: call.arguments}
+
+
+def finish_reason(finish: FinishName, *, is_legacy: bool) -> str:
+    """The `finish_reason` of chat completions."""
+    return "function_call" if is_legacy and finish == "tool_calls" else finish
 
 
 def chunk_body(head: AnswerHead, choices: Sequence[Json]) -> Json:
@@ -90,35 +99,10 @@ def chunk_body(head: AnswerHead, choices: Sequence[Json]) -> Json:
 
 
 def chunk_choice(
-    index: int, delta: Json, *, finish: FinishName | None = None, logprobs: Json | None = None
+    index: int, delta: Json, *, finish: str | None = None, logprobs: Json | None = None
 ) -> Json:
     """The choice of a chunk."""
     return {"index": index, "delta": delta, "logprobs": logprobs, "finish_reason": finish}
-
-
-def event_delta(event: ReplyEvent, call_index: int, call_id: str) -> Json | None:
-    """The delta that tells an event; None for one that clients see by what follows.
-
-    Args:
-        event: what happened.
-        call_index: of the running call, or of the one that starts.
-        call_id: its id, sent with its start only.
-    """
-    match event:
-        case TextEvent(text):
-            return {"content": text}
-        case ReasoningEvent(text):
-            return {"reasoning_content": text}
-        case CallStartEvent(name):
-            function = {"name": name, "arguments": ""}
-            start = {"index": call_index, "id": call_id, "type": "function", "function": function}
-            return {"tool_calls": [start]}
-        case CallArgumentsEvent(text):
-            return {"tool_calls": [{"index": call_index, "function": {"arguments": text}}]}
-        case CallEndEvent():
-            return None
-        case _:
-            assert_never(event)
 
 
 def usage_body(usage: Usage) -> Json:

@@ -11,13 +11,12 @@ import msgspec
 from server.answer.bodies import (
     chunk_body,
     chunk_choice,
-    event_delta,
+    finish_reason,
     logprobs_body,
     usage_body,
 )
-from server.answer.ids import new_call_id
+from server.answer.deltas import DeltaWriter
 from server.errors import InternalError, ServerError, error_body
-from server.reply.events import CallStartEvent
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
@@ -45,7 +44,7 @@ async def streamed_answer(
     encoder = _ChunkEncoder(
         head, vocabulary, with_usage=bool(options is not None and options.include_usage)
     )
-    states = [_ChoiceState(index) for index in range(chat.num_choices)]
+    states = [_ChoiceState(index, is_legacy=chat.is_legacy) for index in range(chat.num_choices)]
     for state in states:
         yield encoder.role(state)
     try:
@@ -74,10 +73,10 @@ def sse(body: object) -> bytes:
 class _ChoiceState:
     """What the stream has told of one choice."""
 
-    def __init__(self, index: int) -> None:
+    def __init__(self, index: int, *, is_legacy: bool) -> None:
         self.index = index
-        self.call_index = -1
-        self.call_id = ""
+        self.is_legacy = is_legacy
+        self.deltas = DeltaWriter(is_legacy=is_legacy)
         self.logprobs: list[TokenLogprobs] = []  # of tokens whose text is still held back
 
 
@@ -98,17 +97,15 @@ class _ChunkEncoder:
         """The chunks of one step: one for each event, then the finish."""
         state.logprobs += step.logprobs
         for event in step.events:
-            if isinstance(event, CallStartEvent):
-                state.call_index += 1
-                state.call_id = new_call_id()
-            delta = event_delta(event, state.call_index, state.call_id)
+            delta = state.deltas.delta(event)
             if delta is not None:
                 yield self._chunk(
                     chunk_choice(state.index, delta, logprobs=self._take_logprobs(state))
                 )
         if step.finish is not None:
+            finish = finish_reason(step.finish, is_legacy=state.is_legacy)
             logprobs = self._take_logprobs(state)
-            yield self._chunk(chunk_choice(state.index, {}, finish=step.finish, logprobs=logprobs))
+            yield self._chunk(chunk_choice(state.index, {}, finish=finish, logprobs=logprobs))
 
     def usage(self, usage: Json) -> bytes:
         """The last chunk, without choices."""

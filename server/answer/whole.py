@@ -43,6 +43,7 @@ async def whole_answer(
             [new_call_id() for _ in message.calls],
             finish=finishes[index],
             logprobs=logprobs_body(vocabulary, logprobs[index]) if chat.request.logprobs else None,
+            is_legacy=chat.is_legacy,
         )
         for index, message in enumerate(messages)
     ]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
-from server.errors import InvalidValueError
+from server.calls.tool import CUSTOM_INPUT
+from server.errors import InvalidValueError, MissingFieldError
 from server.wire.messages import (
     AssistantMessage,
+    FunctionMessage,
     SystemMessage,
     ToolMessage,
     UserMessage,
@@ -29,6 +31,7 @@ def check_history(messages: Sequence[Message]) -> None:
 
     Raises:
         InvalidValueError: a result without its call, or a call without its result; ids are named.
+        MissingFieldError: a call without what its type says.
     """
     missing: dict[str, None] = {}
     known: set[str] = set()
@@ -47,11 +50,12 @@ def check_history(messages: Sequence[Message]) -> None:
             missing.pop(call_id, None)
             continue
         _refuse_missing(missing, index)
-        if isinstance(message, AssistantMessage):
-            known = {call.id for call in message.tool_calls or []}
-            missing = dict.fromkeys(call.id for call in message.tool_calls or [])
-        else:
-            known = set()
+        calls = message.tool_calls or [] if isinstance(message, AssistantMessage) else []
+        for place, call in enumerate(calls):
+            if (call.function if call.type == "function" else call.custom) is None:
+                raise MissingFieldError(f"messages[{index}].tool_calls[{place}].{call.type}")
+        known = {call.id for call in calls}
+        missing = dict.fromkeys(call.id for call in calls)
     _refuse_missing(missing, len(messages))
 
 
@@ -88,11 +92,13 @@ def _template_messages(messages: Sequence[Message], shield: Shield) -> Iterator[
                 pass
             case AssistantMessage():
                 _add_assistant_fields(converted, message, shield)
-                names_of_calls |= {call.id: call.function.name for call in message.tool_calls or []}
+                names_of_calls |= {call.id: _called(call)[0] for call in message.tool_calls or []}
             case ToolMessage():
                 call_id = _call_id(message) or ""
                 converted["tool_call_id"] = shield.protect(call_id)
                 converted.setdefault("name", shield.protect(names_of_calls.get(call_id, "")))
+            case FunctionMessage():
+                raise AssertionError("older messages were converted")
             case _:
                 assert_never(message)
         yield converted
@@ -103,30 +109,39 @@ def _add_assistant_fields(
 ) -> None:
     if message.content is None and message.refusal:
         converted["content"] = shield.protect(message.refusal)
-    if message.reasoning_content:
-        converted["reasoning_content"] = shield.protect(message.reasoning_content)
+    if thoughts := message.reasoning_content or message.reasoning:
+        converted["reasoning_content"] = shield.protect(thoughts)
     if message.tool_calls:
         converted["tool_calls"] = [_template_call(call, shield) for call in message.tool_calls]
 
 
 def _template_call(call: ToolCallMessage, shield: Shield) -> dict[str, object]:
+    name, arguments = _called(call)
     return {
         "id": shield.protect(call.id),
         "type": "function",
         "function": {
-            "name": shield.protect(call.function.name),
-            "arguments": shield.protect_json(call_arguments(call)),
+            "name": shield.protect(name),
+            "arguments": shield.protect_json(arguments),
         },
     }
 
 
-def call_arguments(call: ToolCallMessage) -> object:
+def _called(call: ToolCallMessage) -> tuple[str, object]:
+    """Name and arguments of an earlier call, a custom one in the form that the model wrote."""
+    if call.type == "custom":
+        assert call.custom is not None, "the history was checked"
+        return call.custom.name, {CUSTOM_INPUT: call.custom.input}
+    assert call.function is not None, "the history was checked"
+    return call.function.name, call_arguments(call.function.arguments)
+
+
+def call_arguments(arguments: object) -> object:
     """The arguments of an earlier call as a JSON object, which is what templates print.
 
     Missing, null, "null" and "" are `{}`. What is no JSON object (a call cut off by max_tokens, or
-    broken by its client) stays the text that it is: the model is shown it as one JSON string.
+    broken by its client) stays the text that it is.
     """
-    arguments = call.function.arguments
     if arguments is None:
         return {}
     if not isinstance(arguments, str):

@@ -4,34 +4,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from server.calls.tool import ToolKind
 from server.chat.history import check_history, template_messages
+from server.chat.legacy import modern_messages
 from server.chat.prompt_tokenizer import PromptTokenizer
+from server.chat.reply_format import ReplyFormat
 from server.chat.shield import Shield, texts_in
+from server.chat.template import PromptEnding
 from server.chat.template_variables import template_variables
-from server.chat.thinking import THINK_CLOSE, THINK_OPEN, Thinking, thinking_of
-from server.chat.tool_prompt import with_tools_in_text
-from server.errors import ContextLengthError
-from server.tool_schema import argument_schema
+from server.chat.thinking import THINK, THOUGHT_TAGS, Thinking, thinking_of
+from server.chat.tool_showing import ToolShowing
+from server.errors import ContextLengthError, InvalidValueError
+from server.tool_schema import declared_tools
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from server.calls.tool import CallableTool
     from server.chat.template import ChatTemplate
     from server.config import ToolFormatName
     from server.wire.chat_request import ChatCompletionRequest
-    from server.wire.tools import Tool
+    from server.wire.messages import Message
 
-TAGS = (
-    THINK_OPEN,
-    THINK_CLOSE,
-    "<tool_call>",
-    "</tool_call>",
-    "<tool_response>",
-    "</tool_response>",
-    "<tools>",
-    "</tools>",
-)
-"""Tags that only a template may write, also where they are no control tokens of the model."""
+_PROMPT_TAGS: Final = ("<tool_response>", "</tool_response>", "<tools>", "</tools>")
+"""Tags of prompts that only a template may write, also where they are no control tokens."""
+_CUSTOM_NOTE: Final = "Its argument is free text."
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class Prompt:
 
     Args:
         token_ids: the whole prompt.
-        thinking: where the answer stands to a reasoning block.
+        thinking: where the answer stands to a block of thoughts.
         ignored: request fields that the template does not look at.
     """
 
@@ -56,8 +55,10 @@ class PromptBuilder:
         template: the model's chat template.
         tokenizer_json: the text of its tokenizer.json.
         max_model_len: tokens of prompt and answer together.
-        tool_format: auto: the template's own way of showing tools is used if it is that of Hermes
-            models, else ours; hermes: the template's own way is used wherever it has one.
+        tool_format: how the model writes calls; auto: as its template shows.
+
+    Attributes:
+        reply_format: how the model writes its answers.
     """
 
     def __init__(
@@ -69,13 +70,15 @@ class PromptBuilder:
         tool_format: ToolFormatName = "auto",
     ) -> None:
         self._template = template
-        self._tokenizer = PromptTokenizer(tokenizer_json, tags=TAGS)
+        self._showing = ToolShowing.choose(template.abilities, tool_format)
+        thoughts = next((tags for tags in THOUGHT_TAGS if tags.open in template.source), THINK)
+        self.reply_format = ReplyFormat(self._showing.syntax, thoughts)
+        tags = (*_PROMPT_TAGS, *self.reply_format.tags)
+        self._tokenizer = PromptTokenizer(tokenizer_json, tags=tags)
         self._max_model_len = max_model_len
-        self._uses_template_tools = template.writes_hermes_calls or (
-            tool_format == "hermes" and template.renders_tools
-        )
         # Models that think by themselves have a token for it, and a template that speaks of it.
-        self._may_think = THINK_OPEN in template.source and self._tokenizer.has_control(THINK_OPEN)
+        is_spoken_of = thoughts.open in template.source
+        self._may_think = is_spoken_of and self._tokenizer.has_control(thoughts.open)
 
     def build(self, request: ChatCompletionRequest) -> Prompt:
         """The prompt of a request; slow for long ones, so not for the event loop.
@@ -85,39 +88,63 @@ class PromptBuilder:
             RequestError: the template refuses the messages.
             ContextLengthError: no room is left for one token of an answer.
         """
-        check_history(request.messages)
+        history = modern_messages(request.messages)
+        check_history(history)
+        ending = _ending(request, history)
         variables = template_variables(request, self._template.reads)
         tools = _template_tools(request)
         shield = Shield(self._tokenizer.marks, chain(_caller_texts(request), texts_in(tools)))
-        messages = template_messages(request.messages, shield)
         protected = [tool for tool in map(shield.protect_json, tools) if isinstance(tool, dict)]
-        if not self._uses_template_tools:
-            messages = with_tools_in_text(messages, protected)
-            protected = []
-        rendered = self._template.render(messages, protected, variables.values)
-        if self._tokenizer.min_num_tokens(rendered) >= self._max_model_len:
-            raise ContextLengthError(
-                self._tokenizer.min_num_tokens(rendered), self._max_model_len, is_exact=False
-            )
+        messages, shown = self._showing.show(template_messages(history, shield), protected)
+        rendered = self._template.render(messages, shown, variables.values, ending)
+        token_ids = self._token_ids(rendered, shield)
+        return Prompt(token_ids, self._thinking(rendered, ending), variables.ignored)
+
+    def _token_ids(self, rendered: str, shield: Shield) -> tuple[int, ...]:
+        least = self._tokenizer.min_num_tokens(rendered)
+        if least >= self._max_model_len:
+            raise ContextLengthError(least, self._max_model_len, is_exact=False)
         token_ids = self._tokenizer.encode(rendered, shield)
         if len(token_ids) >= self._max_model_len:
             raise ContextLengthError(len(token_ids), self._max_model_len)
-        thinking = thinking_of(rendered, may_think=self._may_think)
-        return Prompt(tuple(token_ids), thinking, variables.ignored)
+        return tuple(token_ids)
+
+    def _thinking(self, rendered: str, ending: PromptEnding) -> Thinking:
+        """A message that is continued has begun its text: no thoughts come any more."""
+        may_think = self._may_think and ending is not PromptEnding.CONTINUED_MESSAGE
+        return thinking_of(rendered, self.reply_format.thoughts, may_think=may_think)
 
 
-def _template_tools(request: ChatCompletionRequest) -> list[object]:
+def _ending(request: ChatCompletionRequest, history: Sequence[Message]) -> PromptEnding:
+    if not request.continue_final_message:
+        adds_head = request.add_generation_prompt is not False
+        return PromptEnding.NEW_MESSAGE if adds_head else PromptEnding.LAST_MESSAGE
+    if request.add_generation_prompt:
+        raise InvalidValueError(
+            "continue_final_message", "cannot be combined with add_generation_prompt: true"
+        )
+    if history[-1].role != "assistant" or not history[-1].content:
+        raise InvalidValueError(
+            "continue_final_message", "the last message must be the assistant's, with content"
+        )
+    return PromptEnding.CONTINUED_MESSAGE
+
+
+def _template_tools(request: ChatCompletionRequest) -> list[dict[str, object]]:
     """The tools as templates print them; none where none may be called."""
-    if request.tool_choice == "none":
+    if "none" in (request.tool_choice, request.function_call):
         return []
-    return [_template_tool(tool, index) for index, tool in enumerate(request.tools or [])]
+    return [_template_tool(tool) for tool in declared_tools(request)]
 
 
-def _template_tool(tool: Tool, index: int) -> dict[str, object]:
-    function: dict[str, object] = {"name": tool.function.name}
-    if tool.function.description is not None:
-        function["description"] = tool.function.description
-    function["parameters"] = argument_schema(tool.function, index)
+def _template_tool(tool: CallableTool) -> dict[str, object]:
+    function: dict[str, object] = {"name": tool.name}
+    description = tool.description
+    if tool.kind is ToolKind.CUSTOM:
+        description = f"{description} {_CUSTOM_NOTE}" if description else _CUSTOM_NOTE
+    if description is not None:
+        function["description"] = description
+    function["parameters"] = tool.schema
     return {"type": "function", "function": function}
 
 

@@ -5,12 +5,13 @@ What it can do is found by rendering probes, not by guessing from names.
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
+from enum import Enum
+from typing import TYPE_CHECKING, Final
 
 import jinja2
 import jinja2.meta
 
+from server.chat.abilities import find_abilities
 from server.errors import InvalidValueError, RequestError
 
 if TYPE_CHECKING:
@@ -20,27 +21,19 @@ if TYPE_CHECKING:
 
     from server.chat.history import TemplateMessage
 
-_PROBE_NAME = "probe_of_tool_support"
-_PROBE_TOOL: dict[str, object] = {
+_HARMONY_MARKS: Final = ("<|channel|>", "<|message|>")
+_ANY_TOOL: Final[dict[str, object]] = {
     "type": "function",
-    "function": {
-        "name": _PROBE_NAME,
-        "description": "A probe.",
-        "parameters": {"type": "object", "properties": {}},
-    },
+    "function": {"name": "any", "description": "", "parameters": {"type": "object"}},
 }
-_PROBE_CALL: dict[str, object] = {
-    "id": "probe",
-    "type": "function",
-    "function": {"name": _PROBE_NAME, "arguments": {}},
-}
-_QUESTION: TemplateMessage = {"role": "user", "content": "hi"}
-_PROBE_HISTORY: list[TemplateMessage] = [
-    _QUESTION,
-    {"role": "assistant", "content": "", "tool_calls": [_PROBE_CALL]},
-    {"role": "tool", "content": "ok", "tool_call_id": "probe", "name": _PROBE_NAME},
-]
-_HERMES_CALL = re.compile(rf'<tool_call>\s*\{{"name": "{_PROBE_NAME}", "arguments": \{{\}}\}}')
+
+
+class PromptEnding(Enum):
+    """What a prompt ends with."""
+
+    NEW_MESSAGE = "new message"  # the head of a message of the assistant
+    LAST_MESSAGE = "last message"  # the end of the last message
+    CONTINUED_MESSAGE = "continued message"  # the last message, still open
 
 
 class ChatTemplate:
@@ -51,23 +44,24 @@ class ChatTemplate:
 
     Attributes:
         source: the template's text.
-        renders_tools: whether tools that are passed to it show up in the prompt.
-        writes_hermes_calls: whether it also writes earlier calls in the form of Hermes models.
+        abilities: what it does with tools, calls and system messages.
 
     Raises:
-        ValueError: the tokenizer has no chat template.
+        ValueError: the tokenizer has no chat template, or one for answers that we cannot read.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
         if not tokenizer.chat_template:
             raise ValueError("the tokenizer has no chat template; use an instruction-tuned model")
         self._tokenizer = tokenizer
-        self.source = tokenizer.get_chat_template(tools=[_PROBE_TOOL])
+        self.source = tokenizer.get_chat_template(tools=[_ANY_TOOL])
+        if all(mark in self.source for mark in _HARMONY_MARKS):
+            raise ValueError(
+                "its chat template asks for answers in harmony channels (gpt-oss), which this "
+                "server does not read; use another model"
+            )
         self._variables = _free_variables(self.source)
-        self.renders_tools = _PROBE_NAME in self._probe([_QUESTION])
-        self.writes_hermes_calls = self.renders_tools and bool(
-            _HERMES_CALL.search(self._probe(_PROBE_HISTORY))
-        )
+        self.abilities = find_abilities(lambda messages, tools: self.render(messages, tools, {}))
 
     def reads(self, variable: str) -> bool:
         """Whether the template looks at this variable at all."""
@@ -78,13 +72,15 @@ class ChatTemplate:
         messages: Sequence[TemplateMessage],
         tools: Sequence[dict[str, object]],
         variables: Mapping[str, object],
+        ending: PromptEnding = PromptEnding.NEW_MESSAGE,
     ) -> str:
         """The prompt text, ready for the model to answer.
 
         Args:
             messages: as `server.chat.history` makes them.
-            tools: OpenAI's tool objects; only if `renders_tools`.
+            tools: OpenAI's tool objects; only if the template renders them.
             variables: extra template variables, from an allow-list.
+            ending: what stands at its end.
 
         Raises:
             RequestError: the template refuses these messages, or cannot handle them.
@@ -94,7 +90,8 @@ class ChatTemplate:
                 list(messages),  # type: ignore[arg-type]  # it declares contents of text alone
                 tools=list(tools) or None,
                 tokenize=False,
-                add_generation_prompt=True,
+                add_generation_prompt=ending is PromptEnding.NEW_MESSAGE,
+                continue_final_message=ending is PromptEnding.CONTINUED_MESSAGE,
                 **variables,  # type: ignore[arg-type]  # names come from an allow-list
             )
         except jinja2.TemplateError as error:
@@ -107,13 +104,6 @@ class ChatTemplate:
             ) from error
         assert isinstance(rendered, str), "tokenize=False gives text"
         return rendered
-
-    def _probe(self, messages: list[TemplateMessage]) -> str:
-        """The prompt of these messages and a tool; "" where the template refuses them."""
-        try:
-            return self.render(messages, [_PROBE_TOOL], {})
-        except RequestError:
-            return ""
 
 
 def _free_variables(source: str) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Template variables that a request may set: `chat_template_kwargs` and `reasoning_effort`."""
+"""Template variables that a request may set, by `chat_template_kwargs` or fields of their own."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ _ALLOWED: Final[Mapping[str, type]] = {
     "thinking": bool,
     "preserve_thinking": bool,
     "reasoning_effort": str,
+    "verbosity": str,
 }
 _MAX_TEXT_CHARS: Final = 16
 
@@ -56,10 +57,16 @@ def template_variables(
             ignored.append(f"chat_template_kwargs.{name}")
     if request.reasoning_effort == "none" and reads("enable_thinking"):
         values.setdefault("enable_thinking", False)
+    elif request.reasoning_effort == "none" and reads("thinking"):
+        values.setdefault("thinking", False)
     elif request.reasoning_effort is not None and reads("reasoning_effort"):
         values.setdefault("reasoning_effort", request.reasoning_effort)
     elif request.reasoning_effort is not None:
         ignored.append("reasoning_effort")
+    if request.verbosity is not None and reads("verbosity"):
+        values.setdefault("verbosity", request.verbosity)
+    elif request.verbosity is not None:
+        ignored.append("verbosity")
     return TemplateVariables(values, tuple(ignored))
 
 

@@ -1,22 +1,24 @@
-"""CallHead: reads the head of a Hermes tool call, up to where its arguments begin.
+"""CallHead: reads a call up to where its arguments begin, in any format.
 
-    {"name": "NAME", "arguments": {"
-
-with JSON white space anywhere between the tokens. One character at a time, so that every way of
-cutting the text gives the same result, in linear time.
+One character or control token at a time, so that every way of cutting the text gives the same
+result, in linear time.
 """
 
 from __future__ import annotations
 
+import string
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from server.calls.syntax import ArgumentForm, read_words
+from server.reply.words import WHITE_SPACE, WordReader
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-_WHITE_SPACE = " \t\n\r"
-_BEFORE_NAME = ("{", '"name"', ":", '"')
-_BEFORE_ARGUMENTS = (",", '"arguments"', ":", "{")
+    from server.calls.syntax import CallSyntax, Words
+
+_NAME_CHARACTERS: Final = frozenset(string.ascii_letters + string.digits + "_-.")
 
 
 class HeadStatus(Enum):
@@ -31,64 +33,70 @@ class HeadStatus(Enum):
 class CallHead:
     """The head of one call.
 
-    The arguments have begun when `{` and the quote of a first key, or `}`, are there. So `{a:1}`
+    JSON arguments have begun when `{` and the quote of a first key, or `}`, are there. So `{a:1}`
     and a call of an unknown function are no calls, and stay text.
 
     Args:
+        syntax: the format.
+        words: those of it that stand in front of the name and are still to come.
         names: the functions that may be called.
+        token_tags: tags that are control tokens of the model.
 
     Attributes:
         name: the function's name, as far as it was read.
         arguments: the first characters of the arguments.
     """
 
-    def __init__(self, names: Collection[str]) -> None:
+    def __init__(
+        self,
+        syntax: CallSyntax,
+        words: Words,
+        names: Collection[str],
+        token_tags: Collection[str],
+    ) -> None:
+        self._syntax = syntax
         self._names = names
-        self._tokens = list(_BEFORE_NAME)
-        self._matched = ""  # of the first of `_tokens`
+        self._before = WordReader(read_words(words), token_tags)
+        self._after = WordReader(read_words(syntax.before_arguments), token_tags)
         self._name_is_closed = False
         self.name = ""
         self.arguments = ""
 
-    def feed(self, character: str) -> HeadStatus:
-        """Take one character, unless it is malformed here."""
-        if self._tokens:
-            return self._feed_token(character)
-        if not self._name_is_closed:
-            return self._feed_name(character)
-        return self._feed_first_key(character)
+    def feed(self, unit: str) -> HeadStatus:
+        """Take one character or control token, unless it is malformed here."""
+        if self._before.next_word is not None:
+            return self._incomplete_if(fits=self._before.feed(unit))
+        if not self._name_is_closed and unit in _NAME_CHARACTERS:
+            self.name += unit
+            is_known = any(name.startswith(self.name) for name in self._names)
+            return self._incomplete_if(fits=is_known)
+        if not self._name_is_closed and self.name not in self._names:
+            return HeadStatus.MALFORMED
+        self._name_is_closed = True
+        if self._after.next_word is not None:
+            return self._feed_after_name(unit)
+        return self._feed_first_key(unit)
 
-    def _feed_token(self, character: str) -> HeadStatus:
-        if not self._matched and character in _WHITE_SPACE:
-            return HeadStatus.INCOMPLETE
-        if (
-            self._name_is_closed
-            and len(self._tokens) == len(_BEFORE_ARGUMENTS)
-            and character == "}"
-        ):
+    def _incomplete_if(self, *, fits: bool) -> HeadStatus:
+        return HeadStatus.INCOMPLETE if fits else HeadStatus.MALFORMED
+
+    def _feed_after_name(self, unit: str) -> HeadStatus:
+        is_behind_quote = self._after.next_word == "," and not self._after.matched
+        if unit == "}" and is_behind_quote and self._syntax.may_lack_arguments:
             return HeadStatus.NO_ARGUMENTS
-        if character != self._tokens[0][len(self._matched)]:
+        if not self._after.feed(unit):
             return HeadStatus.MALFORMED
-        self._matched += character
-        if self._matched == self._tokens[0]:
-            self._matched = ""
-            del self._tokens[0]
-            if self._name_is_closed and not self._tokens:
-                self.arguments = "{"
+        is_done = self._after.next_word is None
+        if is_done and self._syntax.arguments is ArgumentForm.PARAMETERS:
+            return HeadStatus.ARGUMENTS
         return HeadStatus.INCOMPLETE
 
-    def _feed_name(self, character: str) -> HeadStatus:
-        if character == '"' and self.name in self._names:
-            self._name_is_closed = True
-            self._tokens = list(_BEFORE_ARGUMENTS)
-        elif any(name.startswith(self.name + character) for name in self._names):
-            self.name += character
-        else:
+    def _feed_first_key(self, unit: str) -> HeadStatus:
+        if not self.arguments:
+            if unit == "{":
+                self.arguments = unit
+            return self._incomplete_if(fits=unit == "{" or unit in WHITE_SPACE)
+        if unit not in WHITE_SPACE and unit not in ('"', "}"):
             return HeadStatus.MALFORMED
-        return HeadStatus.INCOMPLETE
-
-    def _feed_first_key(self, character: str) -> HeadStatus:
-        if character not in _WHITE_SPACE and character not in '"}':
-            return HeadStatus.MALFORMED
-        self.arguments += character
-        return HeadStatus.ARGUMENTS if character in '"}' else HeadStatus.INCOMPLETE
+        self.arguments += unit
+        return HeadStatus.INCOMPLETE if unit in WHITE_SPACE else HeadStatus.ARGUMENTS

@@ -9,8 +9,8 @@ from typing import Literal as OneOf
 from engine.output import FinishReason
 from server.errors import InternalError, UnavailableError
 from server.reply.detokenizer import Detokenizer, TextPiece
-from server.reply.events import CallStartEvent, ReplyEvent, TextEvent, merge_events
-from server.reply.parser import REPLY_TAGS, ReplyParser
+from server.reply.events import CallEndEvent, ReplyEvent, TextEvent, merge_events
+from server.reply.parser import ReplyParser
 from server.reply.stop_strings import StopStrings
 
 if TYPE_CHECKING:
@@ -18,10 +18,13 @@ if TYPE_CHECKING:
 
     from engine.output import RequestOutput, TokenLogprobs
     from grammars.vocabulary import Vocabulary
+    from server.calls.tool import CallableTool
+    from server.chat.reply_format import ReplyFormat
     from server.chat.thinking import Thinking
     from server.reply.detokenizer import Piece
 
 FinishName: TypeAlias = OneOf["stop", "length", "tool_calls"]
+"""Why an answer ended; the same for every endpoint, which may call it otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,8 @@ class ChoiceReply:
 
     Args:
         vocabulary: of the model.
-        function_names: functions whose calls are looked for.
+        reply_format: how the model writes.
+        tools: whose calls are looked for.
         thinking: where the answer stands to a reasoning block.
         stops: stop strings.
     """
@@ -59,16 +63,18 @@ class ChoiceReply:
         self,
         vocabulary: Vocabulary,
         *,
-        function_names: tuple[str, ...],
+        reply_format: ReplyFormat,
+        tools: tuple[CallableTool, ...],
         thinking: Thinking,
         stops: tuple[str, ...],
     ) -> None:
         controls = {control.text for control in vocabulary.controls}
-        self._detokenizer = Detokenizer(vocabulary, REPLY_TAGS)
+        self._detokenizer = Detokenizer(vocabulary, reply_format.tags)
         self._parser = ReplyParser(
-            function_names=function_names,
+            tools=tools,
             thinking=thinking,
-            token_tags=tuple(tag for tag in REPLY_TAGS if tag in controls),
+            reply_format=reply_format,
+            token_tags=tuple(tag for tag in reply_format.tags if tag in controls),
         )
         self._stops = StopStrings(stops)
         self._has_calls = False
@@ -127,7 +133,7 @@ class ChoiceReply:
                 continue
             text = self._stops.release()
             kept += [TextEvent(text), event] if text else [event]
-            self._has_calls |= isinstance(event, CallStartEvent)
+            self._has_calls |= isinstance(event, CallEndEvent)
         return kept
 
     def _finish_name(self, reason: FinishReason) -> FinishName:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, TypeAlias
 
+from server.calls.tool import ToolKind
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -29,18 +31,23 @@ class CallStartEvent:
     """A tool call begins; calls never overlap, and number k is the k-th start."""
 
     name: str
+    kind: ToolKind = ToolKind.FUNCTION
 
 
 @dataclass(frozen=True, slots=True)
 class CallArgumentsEvent:
-    """More of the running call's arguments, as the model wrote them; never empty."""
+    """More of the running call's arguments, never empty.
+
+    Of a function they are JSON, as the model wrote it where it writes JSON; of a custom tool they
+    are the text of its input.
+    """
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class CallEndEvent:
-    """The running call's arguments are a whole JSON object; without it the call was cut off."""
+    """The running call's arguments are whole; without this the call was cut off."""
 
 
 ReplyEvent: TypeAlias = (

@@ -6,19 +6,18 @@ from __future__ import annotations
 class JsonSpan:
     """Counts nesting outside strings, so braces and tags in strings are data.
 
-    Starts behind the object's opening brace. It does not judge the JSON inside: the grammar does
-    that while the text is generated.
+    Starts in front of the object's opening brace. It does not judge the JSON inside: the grammar
+    does that while the text is generated.
     """
 
     def __init__(self) -> None:
-        self._depth = 1
+        self._depth = 0
         self._in_string = False
         self._after_backslash = False
 
-    def find_end(self, text: str, start: int) -> int | None:
+    def find_end(self, text: str) -> int | None:
         """The index behind the object's last brace, None if it goes on after `text`."""
-        for index in range(start, len(text)):
-            character = text[index]
+        for index, character in enumerate(text):
             if self._in_string:
                 if self._after_backslash:
                     self._after_backslash = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, assert_never
 
+from server.calls.tool import ToolKind
 from server.reply.events import (
     CallArgumentsEvent,
     CallEndEvent,
@@ -23,12 +24,13 @@ class Call:
     """One tool call; `is_complete` is False where the answer was cut off inside it."""
 
     name: str
+    kind: ToolKind = ToolKind.FUNCTION
     argument_pieces: list[str] = field(default_factory=list)
     is_complete: bool = False
 
     @property
     def arguments(self) -> str:
-        """The arguments, as the model wrote them."""
+        """The arguments as JSON; of a custom tool, the text of its input."""
         return "".join(self.argument_pieces)
 
 
@@ -57,8 +59,8 @@ class ReplyMessage:
                 self.text_pieces.append(text)
             case ReasoningEvent(text):
                 self.reasoning_pieces.append(text)
-            case CallStartEvent(name):
-                self.calls.append(Call(name))
+            case CallStartEvent(name, kind):
+                self.calls.append(Call(name, kind))
             case CallArgumentsEvent(text):
                 self.calls[-1].argument_pieces.append(text)
             case CallEndEvent():

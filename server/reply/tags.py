@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,16 +15,13 @@ def find_tag(text: str, tags: Collection[str], start: int) -> tuple[int, str] | 
 
     Args:
         text: where to look.
-        tags: each begins with "<"; none is a prefix of another.
+        tags: none is a prefix of another.
         start: index into the text.
     """
-    index = text.find("<", start) if tags else -1
-    while index >= 0:
-        for tag in tags:
-            if text.startswith(tag, index):
-                return index, tag
-        index = text.find("<", index + 1)
-    return None
+    if not tags:
+        return None
+    found = _pattern(tuple(tags)).search(text, start)
+    return None if found is None else (found.start(), found[0])
 
 
 def num_held_back(text: str, start: int, tags: Collection[str]) -> int:
@@ -33,3 +32,8 @@ def num_held_back(text: str, start: int, tags: Collection[str]) -> int:
         if any(tag.startswith(end) for tag in tags):
             return length
     return 0
+
+
+@lru_cache(maxsize=128)
+def _pattern(tags: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, tags)))

@@ -10,7 +10,7 @@ from pydantic import Field
 from server.wire.base import WireModel
 from server.wire.formats import ResponseFormat, StructuredOutputs
 from server.wire.messages import Message
-from server.wire.tools import Tool, ToolChoice
+from server.wire.tools import FunctionChoice, FunctionDefinition, Tool, ToolChoice
 
 
 class StreamOptions(WireModel):
@@ -37,11 +37,17 @@ class ChatCompletionRequest(WireModel):
     tools: list[Tool] | None = None
     tool_choice: ToolChoice | None = None
     parallel_tool_calls: bool | None = None
+    functions: list[FunctionDefinition] | None = None
+    function_call: FunctionChoice | None = None
     response_format: ResponseFormat | None = None
     structured_outputs: StructuredOutputs | None = None
     guided_json: dict[str, object] | bool | str | None = None
     guided_regex: str | None = None
     guided_choice: list[str] | None = None
+    guided_grammar: str | None = None
+    grammar: str | None = None
+    json_schema: dict[str, object] | bool | None = None
+    on_length: OneOf["cut", "close"] | None = None
 
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     max_completion_tokens: Annotated[int, Field(ge=1)] | None = None
@@ -61,13 +67,14 @@ class ChatCompletionRequest(WireModel):
     logit_bias: dict[str, Annotated[float, Field(ge=-100, le=100)]] | None = None
     logprobs: bool | None = None
     top_logprobs: Annotated[int, Field(ge=0, le=20)] | None = None
+    logprobs_of: OneOf["choice", "model"] | None = None
 
     reasoning_effort: OneOf["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = (
         None
     )
     chat_template_kwargs: dict[str, object] | None = None
-    add_generation_prompt: OneOf[True] | None = None
-    continue_final_message: OneOf[False] | None = None
+    add_generation_prompt: bool | None = None
+    continue_final_message: bool | None = None
     modalities: list[OneOf["text"]] | None = None
     moderation: None = None
 

@@ -7,15 +7,33 @@ from typing import TYPE_CHECKING
 
 from server.errors import InvalidValueError
 from server.wire.formats import JsonSchemaFormat, TextFormat
-from server.wire.tools import AllowedToolsChoice, NamedToolChoice
+from server.wire.tools import (
+    AllowedToolsChoice,
+    FunctionTool,
+    NamedCustomChoice,
+    NamedToolChoice,
+    ToolName,
+    name_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from server.config import ServerConfig
     from server.wire.chat_request import ChatCompletionRequest
+    from server.wire.tools import CustomTool
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_CONSTRAINTS = (
+    "structured_outputs",
+    "guided_json",
+    "guided_regex",
+    "guided_choice",
+    "guided_grammar",
+    "grammar",
+    "json_schema",
+)
+"""Fields beside `response_format` that bind the text; one of all may be set."""
 
 
 def check_chat_request(request: ChatCompletionRequest, config: ServerConfig) -> None:
@@ -80,37 +98,68 @@ def _check_short_texts(request: ChatCompletionRequest, config: ServerConfig) -> 
 
 
 def _check_tools(request: ChatCompletionRequest, config: ServerConfig) -> None:
+    if request.functions is not None or request.function_call is not None:
+        _check_functions(request, config)
+        return
     tools = request.tools or []
     _check_count("tools", len(tools), config.max_tools)
-    names: set[str] = set()
-    for index, tool in enumerate(tools):
-        name = tool.function.name
-        param = f"tools[{index}].function.name"
-        if not _NAME.fullmatch(name):
-            raise InvalidValueError(param, "1 to 64 of the characters A-Z a-z 0-9 _ - . are needed")
-        if name in names:
-            raise InvalidValueError(param, f"two tools are named {name!r}; names must differ")
-        names.add(name)
+    names = [
+        (f"tools[{index}].{tool.type}.name", _declared_name(tool))
+        for index, tool in enumerate(tools)
+    ]
+    _check_names(names)
     if not tools and request.tool_choice not in (None, "none", "auto"):
         raise InvalidValueError("tool_choice", "no tools are given; add tools or remove it")
-    for param, name in _chosen_names(request):
-        if name not in names:
-            raise InvalidValueError(param, f"no tool is named {name[:64]!r}")
+    kinds = {_declared_name(tool): tool.type for tool in tools}
+    for param, choice in _choices(request):
+        name = name_of(choice)
+        if kinds.get(name) != choice.type:
+            raise InvalidValueError(
+                f"{param}.{choice.type}.name", f"no tool is named {name[:64]!r}"
+            )
 
 
-def _chosen_names(request: ChatCompletionRequest) -> Iterator[tuple[str, str]]:
+def _declared_name(tool: FunctionTool | CustomTool) -> str:
+    return tool.function.name if isinstance(tool, FunctionTool) else tool.custom.name
+
+
+def _check_functions(request: ChatCompletionRequest, config: ServerConfig) -> None:
+    """The older fields: not beside the newer ones, and otherwise under the same rules."""
+    for param in ("tools", "tool_choice"):
+        if getattr(request, param):
+            raise InvalidValueError(param, "cannot be combined with functions or function_call")
+    functions = request.functions or []
+    _check_count("functions", len(functions), config.max_tools)
+    names = [(f"functions[{index}].name", f.name) for index, f in enumerate(functions)]
+    _check_names(names)
+    choice = request.function_call
+    if isinstance(choice, ToolName) and choice.name not in {name for _, name in names}:
+        raise InvalidValueError("function_call.name", f"no function is named {choice.name[:64]!r}")
+
+
+def _check_names(names: Sequence[tuple[str, str]]) -> None:
+    seen: set[str] = set()
+    for param, name in names:
+        if not _NAME.fullmatch(name):
+            raise InvalidValueError(param, "1 to 64 of the characters A-Z a-z 0-9 _ - . are needed")
+        if name in seen:
+            raise InvalidValueError(param, f"two tools are named {name!r}; names must differ")
+        seen.add(name)
+
+
+def _choices(
+    request: ChatCompletionRequest,
+) -> Iterator[tuple[str, NamedToolChoice | NamedCustomChoice]]:
+    """The tools that `tool_choice` names, each with its path."""
     choice = request.tool_choice
-    if isinstance(choice, NamedToolChoice):
-        yield "tool_choice.function.name", choice.function.name
+    if isinstance(choice, NamedToolChoice | NamedCustomChoice):
+        yield "tool_choice", choice
     elif isinstance(choice, AllowedToolsChoice):
         allowed = choice.allowed_tools.tools
         if not allowed:
             raise InvalidValueError("tool_choice.allowed_tools.tools", "at least 1 is needed")
         for index, tool in enumerate(allowed):
-            yield (
-                f"tool_choice.allowed_tools.tools[{index}].function.name",
-                tool.function.name,
-            )
+            yield f"tool_choice.allowed_tools.tools[{index}]", tool
 
 
 def _check_formats(request: ChatCompletionRequest) -> None:
@@ -121,11 +170,7 @@ def _check_formats(request: ChatCompletionRequest) -> None:
                 "response_format.json_schema.name",
                 "1 to 64 of the characters A-Z a-z 0-9 _ - . are needed",
             )
-    given = [
-        name
-        for name in ("structured_outputs", "guided_json", "guided_regex", "guided_choice")
-        if getattr(request, name) is not None
-    ]
+    given = [name for name in _CONSTRAINTS if getattr(request, name) is not None]
     if request.response_format is not None and not isinstance(request.response_format, TextFormat):
         given.insert(0, "response_format")
     if len(given) > 1:

@@ -38,8 +38,37 @@ class JsonSchemaFormat(WireModel):
     json_schema: NamedSchema
 
 
+class GrammarFormat(WireModel):
+    """A text of a grammar, in GBNF or Lark."""
+
+    type: OneOf["grammar"]
+    grammar: str
+
+
+class RegexFormat(WireModel):
+    """A text that matches a pattern as a whole."""
+
+    type: OneOf["regex"]
+    pattern: str
+
+
+class StructuralTagFormat(WireModel):
+    """Text with tags, see `server.structural_tag`; the older form has structures and triggers."""
+
+    type: OneOf["structural_tag"]
+    format: dict[str, object] | None = None
+    structures: list[object] | None = None
+    triggers: list[object] | None = None
+
+
 ResponseFormat: TypeAlias = Annotated[
-    TextFormat | JsonObjectFormat | JsonSchemaFormat, Field(discriminator="type")
+    TextFormat
+    | JsonObjectFormat
+    | JsonSchemaFormat
+    | GrammarFormat
+    | RegexFormat
+    | StructuralTagFormat,
+    Field(discriminator="type"),
 ]
 
 
@@ -50,6 +79,6 @@ class StructuredOutputs(WireModel):
     regex: str | None = None
     choice: list[str] | None = None
     json_object: bool | None = None
-    grammar: None = None
-    structural_tag: None = None
+    grammar: str | None = None
+    structural_tag: dict[str, object] | str | None = None
     whitespace_pattern: None = None

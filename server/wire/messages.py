@@ -36,12 +36,20 @@ class CalledFunction(WireModel):
     arguments: object = None
 
 
+class CustomCall(WireModel):
+    """An earlier call of a custom tool: its input is a text."""
+
+    name: str
+    input: str
+
+
 class ToolCallMessage(WireModel):
-    """A call that the assistant made earlier."""
+    """A call that the assistant made earlier; its type says which of the two it has."""
 
     id: str
-    type: OneOf["function"] = "function"
-    function: CalledFunction
+    type: OneOf["function", "custom"] = "function"
+    function: CalledFunction | None = None
+    custom: CustomCall | None = None
 
 
 class SystemMessage(WireModel):
@@ -66,12 +74,13 @@ class AssistantMessage(WireModel):
     role: OneOf["assistant"]
     content: Content | None = None
     reasoning_content: str | None = None
+    reasoning: str | None = None
     refusal: str | None = None
     name: str | None = None
     tool_calls: list[ToolCallMessage] | None = None
     annotations: list[object] | None = None
     audio: None = None
-    function_call: None = None
+    function_call: CalledFunction | None = None
 
 
 class ToolMessage(WireModel):
@@ -84,8 +93,17 @@ class ToolMessage(WireModel):
     name: str | None = None
 
 
+class FunctionMessage(WireModel):
+    """The result of the older `function_call`."""
+
+    role: OneOf["function"]
+    name: str
+    content: Content | None
+
+
 Message: TypeAlias = Annotated[
-    SystemMessage | UserMessage | AssistantMessage | ToolMessage, Field(discriminator="role")
+    SystemMessage | UserMessage | AssistantMessage | ToolMessage | FunctionMessage,
+    Field(discriminator="role"),
 ]
 
 

@@ -25,7 +25,6 @@ IGNORED_FIELDS = (
     "prompt_cache_options",
     "prompt_cache_retention",
     "prediction",
-    "verbosity",
 )
 """Taken without effect, and named in the header `x-tightrope-ignored`."""
 
@@ -33,16 +32,11 @@ REFUSED_FIELDS = {
     "audio": "the served models answer with text; remove it",
     "web_search_options": "this server does not search; remove it",
     "moderation": "this server does not moderate; remove it",
-    "functions": "use tools",
-    "function_call": "use tool_choice",
     "chat_template": "templates come from the model alone; remove it",
     "documents": "put them into the messages",
-    "grammar": "use response_format, or structured_outputs with json, regex or choice",
-    "json_schema": "use response_format",
-    "guided_grammar": "use structured_outputs with json, regex or choice",
     "guided_decoding_backend": "the server chooses the backend; remove it",
     "guided_whitespace_pattern": "whitespace is bounded by the server; remove it",
-    "structural_tag": "use tools",
+    "structural_tag": "use structured_outputs.structural_tag",
     "bad_words": "use logit_bias",
     "allowed_token_ids": "use structured_outputs",
     "use_beam_search": "remove it",

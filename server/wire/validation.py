@@ -34,15 +34,10 @@ _WAYS_OUT: Final = MappingProxyType(  # path without indexes -> what to do about
     {
         "messages[].content[].type": "the served models read text alone",
         "messages[].audio": "the served models read text alone",
-        "messages[].function_call": "use tool_calls",
-        "messages[].tool_calls[].type": "only calls of type 'function' are",
-        "tools[].type": "only tools of type 'function' are",
-        "structured_outputs.grammar": "use json, regex or choice",
-        "structured_outputs.structural_tag": "use tools, or json, regex or choice",
+        "messages[].tool_calls[].type": "only calls of type 'function' and 'custom' are",
+        "tools[].type": "only tools of type 'function' and 'custom' are",
         "structured_outputs.whitespace_pattern": "whitespace is bounded by the server; remove it",
         "modalities[]": "the served models answer with text alone",
-        "add_generation_prompt": "every answer is a new message; remove it",
-        "continue_final_message": "every answer is a new message; remove it",
     }
 )
 

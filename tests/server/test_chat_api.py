@@ -371,7 +371,7 @@ def test_zero_like_sampling_is_greedy_and_lengths_are_cut_to_the_context():
             {"extra_body": {"guided_json": ""}},
             "guided_json",
             "invalid_value",
-            "not the JSON of a schema",
+            "the text is not JSON",
         ),
         (
             {"extra_body": {"guided_regex": "("}},

@@ -164,7 +164,7 @@ def test_r12_a_silent_stream_is_kept_alive_with_comments():
     body = {"model": MODEL, "messages": USER, "stream": True}
     with running(services) as url:
         response = httpx.post(f"{url}/v1/chat/completions", json=body)
-    assert ": ping\n\n" in response.text
+    assert ": keep-alive\n\n" in response.text
 
 
 def test_r14_a_cut_document_raises_the_clients_length_error():

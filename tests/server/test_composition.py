@@ -7,6 +7,7 @@ from functools import lru_cache
 import pytest
 
 from grammars.spec import JsonSchema, Structure
+from server.chat.reply_format import ReplyFormat
 from server.chat.thinking import Thinking
 from server.composition import compose
 from server.document import requested_document
@@ -37,7 +38,8 @@ def spec_of(thinking: Thinking = Thinking.NONE, **fields: object):
     body = {"model": "m", "messages": [{"role": "user", "content": "q"}]} | fields
     request = parse_chat_request(body).request
     document = requested_document(request, max_choices=10)
-    return compose(tool_use(request), None if document is None else document.spec, thinking)
+    spec = None if document is None else document.spec
+    return compose(tool_use(request), spec, thinking, ReplyFormat())
 
 
 @lru_cache(maxsize=64)

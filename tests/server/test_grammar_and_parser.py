@@ -12,6 +12,7 @@ from jsonschema import validate
 
 from engine.output import FinishReason, RequestOutput
 from grammars.compile import compile_grammar
+from server.chat.reply_format import ReplyFormat
 from server.chat.thinking import Thinking
 from server.composition import compose
 from server.document import requested_document
@@ -74,13 +75,18 @@ def test_every_call_that_a_grammar_allows_is_read_and_fits_its_tool(fields, num_
     document = requested_document(request, max_choices=1)
     tools = tool_use(request)
     vocabulary = byte_vocabulary(controls)
-    spec = compose(tools, None if document is None else document.spec, Thinking.NONE)
+    document_spec = None if document is None else document.spec
+    spec = compose(tools, document_spec, Thinking.NONE, ReplyFormat())
     assert spec is not None
     grammar = compile_grammar(spec, vocabulary)
     for seed in range(15):
         token_ids = walk(grammar.matcher(), vocabulary, seed)
         reply = ChoiceReply(
-            vocabulary, function_names=tuple(tools.schemas), thinking=Thinking.NONE, stops=()
+            vocabulary,
+            reply_format=ReplyFormat(),
+            tools=tools.tools,
+            thinking=Thinking.NONE,
+            stops=(),
         )
         output = RequestOutput("r", tuple(token_ids), finish_reason=FinishReason.STOP)
         message = fold(reply.add(output).events)

@@ -10,11 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from server.calls.tool import CallableTool
+from server.chat.reply_format import ReplyFormat
 from server.chat.thinking import Thinking
 from server.reply.events import CallArgumentsEvent, CallEndEvent, CallStartEvent, TextEvent
 from server.reply.message import fold
-from server.reply.parser import REPLY_TAGS, ReplyParser
+from server.reply.parser import ReplyParser
 
+REPLY_TAGS = ReplyFormat().tags
 NAMES = ("f", "add", "write", "get_weather", "current_time", "ping")
 
 
@@ -239,8 +242,14 @@ CASES = [
 ]
 
 
+def tools_named(*names: str) -> list[CallableTool]:
+    return [CallableTool(name, {"type": "object"}) for name in names]
+
+
 def parser_for(case: Case, token_tags: tuple[str, ...] = ()) -> ReplyParser:
-    return ReplyParser(function_names=case.tools, thinking=case.thinking, token_tags=token_tags)
+    return ReplyParser(
+        tools=tools_named(*case.tools), thinking=case.thinking, token_tags=token_tags
+    )
 
 
 def parse(case: Case, pieces: list[str]):
@@ -309,7 +318,7 @@ def test_without_tools_and_thoughts_text_goes_through_unchanged(fragments):
 @given(st.lists(FRAGMENTS, max_size=12), st.sets(st.sampled_from(REPLY_TAGS)))
 def test_control_tokens_and_spelled_tags_never_raise(fragments, token_tags):
     parser = ReplyParser(
-        function_names=NAMES, thinking=Thinking.OPTIONAL, token_tags=tuple(token_tags)
+        tools=tools_named(*NAMES), thinking=Thinking.OPTIONAL, token_tags=tuple(token_tags)
     )
     for fragment in fragments:
         if fragment in token_tags:
@@ -341,10 +350,10 @@ def test_b046_plain_text_is_told_at_once_though_tools_are_given():
 
 
 def test_b026_control_tokens_are_tags_and_the_same_letters_are_text():
-    parser = ReplyParser(function_names=("f",), token_tags=("<tool_call>", "</tool_call>"))
+    parser = ReplyParser(tools=tools_named("f"), token_tags=("<tool_call>", "</tool_call>"))
     spelled = fold(parser.feed(call("f", "{}")) + parser.finish())
     assert spelled.content == call("f", "{}")
-    parser = ReplyParser(function_names=("f",), token_tags=("<tool_call>", "</tool_call>"))
+    parser = ReplyParser(tools=tools_named("f"), token_tags=("<tool_call>", "</tool_call>"))
     events = parser.feed_tag("<tool_call>")
     events += parser.feed('\n{"name": "f", "arguments": {"a": "')
     events += parser.feed_tag("</tool_call>")
