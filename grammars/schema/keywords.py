@@ -63,8 +63,8 @@ _ENFORCED: Mapping[str, str] = {
     "minLength": "in code points",
     "maxLength": "in code points",
     "pattern": "ECMA-262 with u semantics, searched; lookaround included, backreferences refused",
-    "format": f"{', '.join(sorted(ENFORCED_FORMATS))}; exact or narrower than their RFCs; other names "
-    "restrict nothing",
+    "format": f"{', '.join(sorted(ENFORCED_FORMATS))}; exact or narrower than their RFCs; other "
+    "names restrict nothing",
     "multipleOf": "integers and decimals",
     "minimum": "",
     "maximum": "",
