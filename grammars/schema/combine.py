@@ -21,9 +21,14 @@ _Shape = TypeVar("_Shape", ObjectShape, ArrayShape)
 class ValueAlgebra:
     """Operations on values.
 
+    A union of shapes is kept as small as is seen without evaluating their members: what surely
+    holds nothing is left out, a shape inside another is absorbed by it, and a shape that is of one
+    alternative already is not multiplied with the others.
+
     Args:
         conjoin: makes the node of "both of these nodes".
         negate: makes the node of everything but a node.
+        is_surely_inside: whether a node is seen to be a part of another.
         anything: the node of all values.
         nothing: the node of no value.
         limits: budgets of the automata and of the number of shapes.
@@ -34,6 +39,7 @@ class ValueAlgebra:
         self,
         conjoin: Callable[[NodeId, NodeId], NodeId],
         negate: Callable[[NodeId], NodeId],
+        is_surely_inside: Callable[[NodeId, NodeId], bool],
         anything: NodeId,
         nothing: NodeId,
         limits: CompileLimits,
@@ -41,7 +47,7 @@ class ValueAlgebra:
     ) -> None:
         self._max_alternatives = limits.max_alternatives
         self.scalars = ScalarAlgebra(limits.max_states, missing_bytes)
-        self.shapes = ShapeAlgebra(conjoin, negate, anything, nothing, limits)
+        self.shapes = ShapeAlgebra(conjoin, negate, is_surely_inside, anything, nothing, limits)
         self.everything = Value(
             has_null=True,
             booleans=frozenset((True, False)),
@@ -60,7 +66,7 @@ class ValueAlgebra:
             booleans=a.booleans & b.booleans,
             numbers=self.scalars.intersect_numbers(a.numbers, b.numbers),
             strings=self.scalars.intersect_strings(a.strings, b.strings),
-            objects=self._bounded(self._meet_objects(a.objects, b.objects)),
+            objects=self._largest(self._meet_objects(a.objects, b.objects)),
             arrays=self._bounded(self._meet_arrays(a.arrays, b.arrays)),
         )
 
@@ -74,19 +80,24 @@ class ValueAlgebra:
 
     def complement(self, value: Value) -> Value:
         """The values that are not in it."""
-        objects: tuple[ObjectShape, ...] = (self.shapes.any_object,)
-        for shape in value.objects:
-            broken = self._bounded(self.shapes.not_object(shape))
-            objects = self._largest(self._meet_objects(objects, broken))
-        arrays: tuple[ArrayShape, ...] = (self.shapes.any_array,)
-        for array in value.arrays:
+        return self.difference(self.everything, value)
+
+    def difference(self, a: Value, b: Value) -> Value:
+        """The values that are in `a` and not in `b`."""
+        objects = a.objects
+        for shape in b.objects:
+            objects = self._largest(self._objects_but(objects, shape))
+        arrays = a.arrays
+        for array in b.arrays:
             other = self._bounded(self.shapes.not_array(array))
             arrays = self._bounded(self._meet_arrays(arrays, other))
+        numbers = self.scalars.complement_numbers(b.numbers)
+        strings = self.scalars.complement_strings(b.strings)
         return Value(
-            has_null=not value.has_null,
-            booleans=frozenset((True, False)) - value.booleans,
-            numbers=self.scalars.complement_numbers(value.numbers),
-            strings=self.scalars.complement_strings(value.strings),
+            has_null=a.has_null and not b.has_null,
+            booleans=a.booleans - b.booleans,
+            numbers=self.scalars.intersect_numbers(a.numbers, numbers),
+            strings=self.scalars.intersect_strings(a.strings, strings),
             objects=objects,
             arrays=arrays,
         )
@@ -105,10 +116,24 @@ class ValueAlgebra:
         self, a: tuple[ObjectShape, ...], b: tuple[ObjectShape, ...]
     ) -> Iterator[ObjectShape]:
         for x in a:
+            if any(self.shapes.is_absorbed(x, y) for y in b):
+                yield x
+                continue
             for y in b:
                 both = self.shapes.intersect_objects(x, y)
                 if both is not None:
                     yield both
+
+    def _objects_but(
+        self, shapes: tuple[ObjectShape, ...], other: ObjectShape
+    ) -> Iterator[ObjectShape]:
+        broken: tuple[ObjectShape, ...] | None = None
+        for shape in shapes:
+            if self.shapes.intersect_objects(shape, other) is None:
+                yield shape
+            elif not self.shapes.is_surely_inside(shape, other):
+                broken = broken or self._bounded(self.shapes.not_object(other))
+                yield from self._meet_objects((shape,), broken)
 
     def _meet_arrays(
         self, a: tuple[ArrayShape, ...], b: tuple[ArrayShape, ...]

@@ -73,9 +73,7 @@ class ExclusiveUnion:
             yield value
 
     def _but(self, value: Value, other: Value) -> Value:
-        if value.is_empty or other.is_empty:
-            return value
-        return self._algebra.intersect(value, self._algebra.complement(other))
+        return value if value.is_empty else self._algebra.difference(value, other)
 
     def _is_surely_empty(self, value: Value, depth: int) -> bool:
         if value.has_scalar:

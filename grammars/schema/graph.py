@@ -8,30 +8,44 @@ Evaluation is iterative: a chain of ten thousand `$ref`s costs no stack.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from grammars.errors import InvalidGrammarError, LimitExceededError, UnsatisfiableError
+from grammars.errors import (
+    InvalidGrammarError,
+    LimitExceededError,
+    UnsatisfiableError,
+    UnsupportedError,
+)
 from grammars.schema.applicators import Applicators, Parts
 from grammars.schema.array_plan import ArrayPlan
 from grammars.schema.combine import ValueAlgebra
 from grammars.schema.constants import Constants
 from grammars.schema.document import Place, SchemaDocument
 from grammars.schema.exclusive import ExclusiveUnion
+from grammars.schema.leaves import exact, leaf_key
 from grammars.schema.object_plan import ObjectPlan
+from grammars.schema.place_sketch import PlaceSketches
 from grammars.schema.plans import live_places
 from grammars.schema.productive import live_value, productive_nodes, unsatisfiable_member
+from grammars.schema.samples import ValueSamples
+from grammars.schema.sketch import sketch_of_constants, sketch_of_value
+from grammars.schema.unique_arrays import UniqueArrays
 from grammars.schema.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
+    from grammars.automata.codepoint_dfa import CodePointDfa
     from grammars.automata.dfa import Dfa
     from grammars.limits import CompileLimits
     from grammars.schema.document import Json
     from grammars.schema.plans import PlaceT, Plan
     from grammars.schema.resources import DynamicScope
-    from grammars.schema.value import ArrayShape, NodeId, ObjectShape
+    from grammars.schema.sketch import Sketch
+    from grammars.schema.value import ArrayShape, NodeId, ObjectShape, StringSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +110,27 @@ class ValueGraph:
         self._array_plans: dict[ArrayShape, ArrayPlan] = {}
         self._live: dict[NodeId, Value] = {}
         self._canonical: dict[Dfa, Dfa] = {}
+        self._plain: dict[Dfa, Dfa] = {}
+        self._settled: dict[NodeId, Value] = {}
         self._live_places: dict[object, Container[object]] = {}
         self.anything = self._schema_node(Place("(anything)", True))
         self.nothing = self._schema_node(Place("(nothing)", False))
         self._algebra = ValueAlgebra(
-            self.conjoin, self.negate, self.anything, self.nothing, limits, missing_bytes
+            self.conjoin,
+            self.negate,
+            self.is_surely_inside,
+            self.anything,
+            self.nothing,
+            limits,
+            missing_bytes,
         )
+        self._place_sketches = PlaceSketches(self._document)
+        self._sketches: dict[NodeId, Sketch] = {}
         self._constants = Constants(self._algebra, self._constant_node, self.nothing)
         self._exclusive = ExclusiveUnion(self._algebra, self._try_evaluate)
+        self._unique_arrays = UniqueArrays(
+            ValueSamples(self, limits), self.conjoin, self.negate, self._constant_node, limits
+        )
         self.root: NodeId = self._schema_node(self._document.root)
         self._productive = productive_nodes(self.root, self)
         if self.root not in self._productive:
@@ -113,7 +140,7 @@ class ValueGraph:
         """The value of a reachable node, without shapes that nothing can satisfy."""
         known = self._live.get(node)
         if known is None:
-            known = live_value(self._values[node], self)
+            known = live_value(self.settled(node), self)
             self._live[node] = known
         return known
 
@@ -124,6 +151,23 @@ class ValueGraph:
             known = self._algebra.scalars.canonical_numbers(numbers)
             self._canonical[numbers] = known
         return known
+
+    def plain_numbers(self, numbers: Dfa) -> Dfa:
+        """The one spelling of each number of a set; the same object for the same numbers."""
+        known = self._plain.get(numbers)
+        if known is None:
+            known = self._algebra.scalars.plain_numbers(numbers)
+            self._plain[numbers] = known
+        return known
+
+    def string_content(self, strings: StringSet) -> CodePointDfa:
+        """The strings of a set as one automaton."""
+        return self._algebra.scalars.content(strings)
+
+    @property
+    def has_unique_arrays(self) -> bool:
+        """Whether a reachable node has arrays whose elements must differ."""
+        return any(a.is_unique for value in self._settled.values() for a in value.arrays)
 
     def is_productive(self, node: NodeId) -> bool:
         """Whether some JSON value satisfies the node."""
@@ -196,10 +240,20 @@ class ValueGraph:
             return b
         if self.nothing in (a, b):
             return self.nothing
+        if self._sketch(a).excludes(self._sketch(b)):
+            return self.nothing
+        if self.is_surely_inside(a, b) or self.is_surely_inside(b, a):
+            return a if self.is_surely_inside(a, b) else b
         members = tuple(dict.fromkeys([*self._members(a), *self._members(b)]))
         if any(self._ids.get(("not", member)) in members for member in members):
             return self.nothing
         return self._intern(frozenset(members), _Conjunction(members))
+
+    def is_surely_inside(self, a: NodeId, b: NodeId) -> bool:
+        """Whether a node is seen to be a part of another, without evaluating either."""
+        if a in (b, self.nothing) or b == self.anything:
+            return True
+        return self._sketch(a).is_inside(self._sketch(b))
 
     def negate(self, node: NodeId) -> NodeId:
         """The node of what is not in another."""
@@ -211,6 +265,37 @@ class ValueGraph:
             if isinstance(entry, _Negation)
             else self._intern(("not", node), _Negation(node))
         )
+
+    def settled(self, node: NodeId) -> Value:
+        """The value of a node, in shapes that can be written element by element.
+
+        Raises:
+            GrammarError: as evaluation does; and where that cannot be done, see `UniqueArrays`.
+        """
+        known = self._settled.get(node)
+        if known is None:
+            value = self.evaluate(node)
+            try:
+                known = replace(value, arrays=self._unique_arrays.settled(value.arrays))
+            except UnsupportedError as error:
+                pointer = self._pointer(node)
+                raise UnsupportedError(
+                    error.reason, pointer=pointer, keyword=error.keyword
+                ) from error
+            self._settled[node] = known
+        return known
+
+    def _pointer(self, node: NodeId) -> str:
+        """The pointer of a subschema that a node is made of."""
+        match self._nodes[node]:
+            case _SchemaNode(place):
+                return place.pointer
+            case _Conjunction(members):
+                return self._pointer(members[0])
+            case _Negation(negated):
+                return self._pointer(negated)
+            case _:
+                return ""
 
     def evaluate(self, node: NodeId) -> Value:
         """The value of a node, its dependencies first; an explicit stack instead of recursion."""
@@ -281,6 +366,26 @@ class ValueGraph:
                     self._limits,
                 ).parts()
 
+    def _sketch(self, node: NodeId) -> Sketch:
+        known = self._sketches.get(node)
+        if known is None:
+            known = self._make_sketch(node)
+            self._sketches[node] = known
+        return known
+
+    def _make_sketch(self, node: NodeId) -> Sketch:
+        match self._nodes[node]:
+            case _SchemaNode(place):
+                return self._place_sketches.of(place)
+            case _ConstantNode(constant):
+                return sketch_of_constants([constant])
+            case _ValueNode(value):
+                return sketch_of_value(value, self._algebra.everything)
+            case _Conjunction(members):
+                return reduce(and_, map(self._sketch, members))
+            case _Negation(negated):
+                return ~self._sketch(negated)
+
     def _conjunction(self, values: list[Value]) -> Value:
         total = values[0]
         for value in values[1:]:
@@ -288,10 +393,11 @@ class ValueGraph:
         return total
 
     def _schema_node(self, place: Place) -> NodeId:
-        return self._intern((place.pointer, place.scope), _SchemaNode(place))
+        key = leaf_key(place.schema) or (place.pointer, place.scope)
+        return self._intern(key, _SchemaNode(place))
 
     def _constant_node(self, value: Json) -> NodeId:
-        return self._intern(("constant", _exact(value)), _ConstantNode(value))
+        return self._intern(("constant", exact(value)), _ConstantNode(value))
 
     def _members(self, node: NodeId) -> tuple[NodeId, ...]:
         entry = self._nodes[node]
@@ -315,23 +421,10 @@ class ValueGraph:
         seen: set[NodeId] = set()
         while node not in seen:
             seen.add(node)
-            blocker = unsatisfiable_member(self._values[node], self, self._productive)
+            blocker = unsatisfiable_member(self.settled(node), self, self._productive)
             if blocker is None:
                 break
             step, node = blocker
             path += f" requires {step}, which"
         ending = "allows nothing" if blocker is None else "requires it again, without end"
         return f"no JSON value satisfies the schema: {path} {ending}"
-
-
-def _exact(value: Json) -> object:
-    """What is equal for the same constant alone: 1, true, 1.5 and "1.5" are four."""
-    match value:
-        case list():
-            return tuple(map(_exact, value))
-        case dict():
-            return frozenset((key, _exact(member)) for key, member in value.items())
-        case bool() | None:
-            return type(value), value
-        case _:
-            return value

@@ -23,6 +23,7 @@ class ShapeAlgebra:
     Args:
         conjoin: makes the node of "both of these nodes".
         negate: makes the node of everything but a node.
+        is_inside: whether a node is seen to be a part of another.
         anything: the node of all values.
         nothing: the node of no value.
         limits: budgets of the languages of keys.
@@ -32,12 +33,14 @@ class ShapeAlgebra:
         self,
         conjoin: Callable[[NodeId, NodeId], NodeId],
         negate: Callable[[NodeId], NodeId],
+        is_inside: Callable[[NodeId, NodeId], bool],
         anything: NodeId,
         nothing: NodeId,
         limits: CompileLimits,
     ) -> None:
         self._conjoin = conjoin
         self._negate = negate
+        self._is_inside = is_inside
         self._anything = anything
         self._nothing = nothing
         self.languages = KeyLanguages(limits)
@@ -68,9 +71,11 @@ class ShapeAlgebra:
         )
 
     def intersect_arrays(self, a: ArrayShape, b: ArrayShape) -> ArrayShape | None:
-        """The arrays of both shapes; None where the bounds alone exclude each other."""
+        """The arrays of both shapes; None where that surely is none."""
         low, high = _meet((a.min_items, a.max_items), (b.min_items, b.max_items))
-        if high is not None and low > high:
+        is_unique = a.is_unique or b.is_unique
+        has_repeats = a.has_repeats or b.has_repeats
+        if (high is not None and low > high) or (is_unique and has_repeats):
             return None
         length = max(len(a.prefix), len(b.prefix))
         return ArrayShape(
@@ -79,15 +84,20 @@ class ShapeAlgebra:
             min_items=low,
             max_items=high,
             counts=tuple(dict.fromkeys([*a.counts, *b.counts])),
+            is_unique=is_unique,
+            has_repeats=has_repeats,
         )
 
     def not_object(self, shape: ObjectShape) -> Iterator[ObjectShape]:
-        """Shapes whose union is all other objects: one for each way to break `shape`."""
+        """Shapes whose union is all other objects: one for each way to break `shape`.
+
+        A required key is broken by its absence and by its value: one shape, where it is optional.
+        """
         some = self.any_object
         for name in shape.required:
-            yield replace(some, properties=((name, self._nothing),))
+            yield replace(some, properties=((name, self._negate(shape.member(name))),))
         for name, node in shape.properties:
-            if node != self._anything:
+            if node != self._anything and name not in shape.required:
                 yield replace(some, properties=((name, self._negate(node)),), required=(name,))
         for group in self._undeclared(shape):
             if group.node != self._anything and not group.keys.is_empty:
@@ -117,9 +127,13 @@ class ShapeAlgebra:
                 yield self._with_count(replace(count, minimum=0, maximum=count.minimum - 1))
             if count.maximum is not None:
                 yield self._with_count(replace(count, minimum=count.maximum + 1, maximum=None))
+        if shape.is_unique:
+            yield replace(some, has_repeats=True)
+        if shape.has_repeats:
+            yield replace(some, is_unique=True)
 
     def is_surely_inside(self, a: ObjectShape, b: ObjectShape) -> bool:
-        """Whether `a` is a part of `b` by the names of its nodes alone; no node is evaluated."""
+        """Whether `a` is seen to be a part of `b`; no node is evaluated."""
         if b.max_properties is not None and (
             a.max_properties is None or a.max_properties > b.max_properties
         ):
@@ -133,7 +147,12 @@ class ShapeAlgebra:
             pairs += [(self._anything, node) for node in self._nodes_of_groups(b)]
         names = dict.fromkeys(name for name, _ in (*a.properties, *b.properties))
         pairs += [(a.member(name), b.member(name)) for name in names]
-        return all(x == y or y == self._anything or x == self._nothing for x, y in pairs)
+        return all(self._is_inside(x, y) for x, y in pairs)
+
+    def is_absorbed(self, a: ObjectShape, b: ObjectShape) -> bool:
+        """Whether the objects of both are surely those of `a`, keys in the same order."""
+        declared = dict(a.properties)
+        return all(name in declared for name, _ in b.properties) and self.is_surely_inside(a, b)
 
     @staticmethod
     def _nodes_of_groups(shape: ObjectShape) -> list[NodeId]:

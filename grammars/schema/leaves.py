@@ -1,0 +1,49 @@
+"""Leaves: schemas without schemas inside, which mean the same wherever they stand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grammars.schema.keywords import SUPPORT, Support
+
+if TYPE_CHECKING:
+    from grammars.schema.document import Json
+
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+
+
+def leaf_key(schema: Json) -> object | None:
+    """What is equal for leaves that mean the same; None for other schemas.
+
+    `{"type": "string", "title": "a"}` and `{"type": "string"}` are one. So they are one node, are
+    evaluated once, and are seen to be the same where `oneOf` or `not` compares them.
+    """
+    if not isinstance(schema, dict):
+        return None
+    parts = []
+    for keyword, given in schema.items():
+        if SUPPORT.get(keyword, (Support.ANNOTATION,))[0] is Support.ANNOTATION:
+            continue
+        if keyword in _REFERENCES or _holds_objects(given):
+            return None
+        parts.append((keyword, exact(given)))
+    return "leaf", frozenset(parts)
+
+
+def _holds_objects(value: Json) -> bool:
+    if isinstance(value, list):
+        return any(isinstance(item, (dict, list)) for item in value)
+    return isinstance(value, dict)
+
+
+def exact(value: Json) -> object:
+    """What is equal for the same constant alone: 1, true, 1.5 and "1.5" are four."""
+    match value:
+        case list():
+            return tuple(map(exact, value))
+        case dict():
+            return frozenset((key, exact(member)) for key, member in value.items())
+        case bool() | None:
+            return type(value), value
+        case _:
+            return value
