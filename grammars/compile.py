@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
+from grammars.cfg.compiled import compile_cfg
+from grammars.cfg.states import CfgStates
 from grammars.errors import InvalidGrammarError
 from grammars.limits import CompileLimits
 from grammars.masks.compiled import AutomatonGrammar
 from grammars.pushdown.structural import StructuralStates
 from grammars.pushdown.tables import AutomatonTables
-from grammars.spec import Choice, Embed, JsonObject, JsonSchema, Regex, Structure
+from grammars.spec import Cfg, Choice, Embed, JsonObject, JsonSchema, Regex, Structure
 
 if TYPE_CHECKING:
     from grammars.spec import GrammarSpec, Part
@@ -36,11 +38,16 @@ def compile_grammar(
     """
     limits = CompileLimits() if limits is None else limits
     tables = AutomatonTables(max_bytes=limits.max_table_bytes)
-    states = StructuralStates(_root_part(spec), tables, vocabulary, limits)
+    states: StructuralStates | CfgStates
+    if isinstance(spec, Cfg):
+        grammar = compile_cfg(spec, limits, vocabulary.missing_bytes)
+        states = CfgStates(grammar, tables, limits)
+    else:
+        states = StructuralStates(_root_part(spec), tables, vocabulary, limits)
     return AutomatonGrammar(tables, states, states.root, vocabulary)
 
 
-def _root_part(spec: GrammarSpec) -> Part:
+def _root_part(spec: JsonSchema | JsonObject | Regex | Choice | Structure) -> Part:
     match spec:
         case Structure(root):
             return root

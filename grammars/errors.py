@@ -23,22 +23,31 @@ class _LocatedError(GrammarError):
         reason: what is wrong and the way out, one sentence without a full stop.
         pointer: RFC 6901 JSON Pointer to the offending schema node; "" is the root.
         keyword: the schema keyword, regex construct or structure part concerned, if one is.
+        place: where in a text without pointers, as "line 3, column 7".
     """
 
-    def __init__(self, reason: str, *, pointer: str = "", keyword: str | None = None) -> None:
+    def __init__(
+        self,
+        reason: str,
+        *,
+        pointer: str = "",
+        keyword: str | None = None,
+        place: str | None = None,
+    ) -> None:
         self.reason = reason
         self.pointer = pointer
         self.keyword = keyword
-        super().__init__(f"{pointer or '(root)'}: {reason}")
+        self.place = place
+        super().__init__(f"{place or pointer or '(root)'}: {reason}")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_rebuild, (type(self), self.reason, self.pointer, self.keyword))
+        return (_rebuild, (type(self), self.reason, self.pointer, self.keyword, self.place))
 
 
 def _rebuild(
-    kind: type[_LocatedError], reason: str, pointer: str, keyword: str | None
+    kind: type[_LocatedError], reason: str, pointer: str, keyword: str | None, place: str | None
 ) -> _LocatedError:
-    return kind(reason, pointer=pointer, keyword=keyword)
+    return kind(reason, pointer=pointer, keyword=keyword, place=place)
 
 
 class UnsupportedError(_LocatedError):

@@ -20,10 +20,11 @@ class CompileLimits:
         max_witness_sets: sets of conditions (such as `contains`) that one member can meet.
         max_key_operations: combinations of languages of keys (`patternProperties`) in one schema.
         max_distinct_keys: undeclared keys that must differ from each other (`minProperties`).
+        max_unique_items: elements of one array that must be there and differ from each other.
         max_evaluation_cases: sets of branches that decide together what `unevaluated*` applies to.
         max_evaluation_depth: branches inside each other, looked at for `unevaluated*`.
-        max_parse_items: places in a context-free grammar that one place in a text may be at, and that
-            may follow them; only grammars of great ambiguity come near it.
+        max_parse_items: places in a context-free grammar that one place in a text may be at, and
+            that may follow them; only grammars of great ambiguity come near it.
     """
 
     max_states: int = 100_000
@@ -35,6 +36,7 @@ class CompileLimits:
     max_witness_sets: int = 64
     max_key_operations: int = 3_000
     max_distinct_keys: int = 8
+    max_unique_items: int = 4_096
     max_evaluation_cases: int = 256
     max_evaluation_depth: int = 32
     max_parse_items: int = 2_000

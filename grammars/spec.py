@@ -1,7 +1,8 @@
 """GrammarSpec: what the caller asked for, frozen and hashable; a compile is a pure function of it.
 
-A spec says which *texts* are allowed. Schemas, regexes and choices are leaves; a `Structure`
-composes them with literal tags and free text (tool calls, thoughts and then JSON, tools or JSON).
+A spec says which *texts* are allowed. Schemas, regexes, choices and grammars are leaves; a
+`Structure` composes them with literal tags and free text (tool calls, thoughts and then JSON, tools
+or JSON).
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ Both are bounded on purpose: unbounded whitespace lets a model pad until its tok
 takes both the compact form and what Python's `json.dumps` and the Qwen/Hermes models write, and is
 the default.
 """
+
+
+CfgSyntax: TypeAlias = OneOf["gbnf", "lark"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,20 @@ class Choice:
     """Exactly one of the given texts, literally."""
 
     options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cfg:
+    """Texts of a context-free grammar; docs/grammars.md says what each syntax means.
+
+    Args:
+        syntax: "gbnf" (llama.cpp; texts are `root`) or "lark" (as OpenAI's custom tools take it;
+            texts are `start`).
+        text: the grammar.
+    """
+
+    syntax: CfgSyntax
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,4 +152,4 @@ class FreeText:
 
 
 Part: TypeAlias = Literal | Embed | Sequence | Either | Repeat | FreeText
-GrammarSpec: TypeAlias = JsonSchema | JsonObject | Regex | Choice | Structure
+GrammarSpec: TypeAlias = JsonSchema | JsonObject | Regex | Choice | Cfg | Structure

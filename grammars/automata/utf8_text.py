@@ -58,7 +58,7 @@ def _character_dfa(content: CodePointDfa, max_states: int) -> tuple[Dfa, NDArray
     ranges = zip(content.range_start, ends, content.range_class, strict=True)
     for low, high, number in ranges:
         if number:
-            for sequence in _utf8_ranges(int(low), int(high)):
+            for sequence in utf8_ranges(int(low), int(high)):
                 state = LexerBuilder.start
                 for first, last in sequence:
                     state = builder.range(state, first, last)
@@ -70,7 +70,7 @@ def _character_dfa(content: CodePointDfa, max_states: int) -> tuple[Dfa, NDArray
     return lexer.dfa, class_of_label[labels]
 
 
-def _utf8_ranges(low: int, high: int) -> Iterator[list[tuple[int, int]]]:
+def utf8_ranges(low: int, high: int) -> Iterator[list[tuple[int, int]]]:
     """Byte ranges, one a position, that together spell exactly low .. high."""
     first = 0
     for length, last in enumerate(_LAST_OF_LENGTH, 1):
@@ -80,7 +80,7 @@ def _utf8_ranges(low: int, high: int) -> Iterator[list[tuple[int, int]]]:
 
 
 def _split(low: int, high: int, length: int) -> Iterator[list[tuple[int, int]]]:
-    """As `_utf8_ranges`, for code points of one length, cut where continuation bytes wrap."""
+    """As `utf8_ranges`, for code points of one length, cut where continuation bytes wrap."""
     for position in range(length - 1, 0, -1):
         block = 1 << 6 * position
         if low // block == high // block:

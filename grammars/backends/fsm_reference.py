@@ -18,7 +18,7 @@ from grammars.backends.patterns import choice_regex, plain_regex
 from grammars.backends.peer_matcher import PeerMatcher
 from grammars.backends.schema_regex import schema_regex
 from grammars.errors import LimitExceededError, UnsatisfiableError, UnsupportedError
-from grammars.spec import Choice, JsonObject, JsonSchema, Regex, Structure
+from grammars.spec import Cfg, Choice, JsonObject, JsonSchema, Regex, Structure
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -63,6 +63,8 @@ def _regex(spec: GrammarSpec) -> str:
             return choice_regex(options)
         case JsonObject():
             what = "JSON objects of any depth are"
+        case Cfg():
+            what = "grammars are"
         case Structure():
             what = "structures are"
     raise UnsupportedError(

@@ -10,7 +10,7 @@ from grammars.backends.peer_matcher import PeerMatcher
 from grammars.backends.schema_support import SchemaSupport
 from grammars.backends.schema_walk import with_patterns
 from grammars.errors import BackendError, UnsupportedError
-from grammars.spec import Choice, JsonObject, JsonSchema, Regex, Structure
+from grammars.spec import Cfg, Choice, JsonObject, JsonSchema, Regex, Structure
 
 if TYPE_CHECKING:
     from grammars.protocol import Bitmask
@@ -70,6 +70,10 @@ def _grammar_text(spec: GrammarSpec, formats: Any) -> str:  # noqa: ANN401 - llg
             return str(formats.grammar_from_regex(plain_regex(pattern)))
         case Choice(options=options):
             return str(formats.grammar_from_regex(choice_regex(options)))
+        case Cfg():
+            raise UnsupportedError(
+                "grammars are not enforced by the llguidance backend; use the tightrope backend"
+            )
         case Structure():
             raise UnsupportedError(
                 "structures are not enforced by the llguidance backend; use the tightrope backend"

@@ -12,7 +12,7 @@ from grammars.backends.peer_matcher import PeerMatcher
 from grammars.backends.schema_support import BY_TYPE, SchemaSupport
 from grammars.backends.schema_walk import with_patterns
 from grammars.errors import BackendError, UnsupportedError
-from grammars.spec import Choice, JsonObject, JsonSchema, Regex, Structure
+from grammars.spec import Cfg, Choice, JsonObject, JsonSchema, Regex, Structure
 
 if TYPE_CHECKING:
     from grammars.protocol import Bitmask
@@ -67,6 +67,10 @@ def _compile(spec: GrammarSpec, compiler: Any) -> Any:  # noqa: ANN401 - xgramma
             return compiler.compile_regex(plain_regex(pattern))
         case Choice(options=options):
             return compiler.compile_regex(choice_regex(options))
+        case Cfg():
+            raise UnsupportedError(
+                "grammars are not enforced by the xgrammar backend; use the tightrope backend"
+            )
         case Structure():
             raise UnsupportedError(
                 "structures are not enforced by the xgrammar backend; use the tightrope backend"

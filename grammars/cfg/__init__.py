@@ -1,0 +1,1 @@
+"""Context-free grammars: GBNF and Lark, read, trimmed and parsed by sets of items over lexers."""

@@ -1,0 +1,258 @@
+r"""Reader of GBNF, the grammars of llama.cpp.
+
+    root   ::= "a" [^\n]+ (item | "\u00e9"){1,3}   # comment
+    item   ::= .
+
+Rules end with their line, but inside groups and after `::=` and `|` lines may break; a line that
+begins with `|` goes on too. References to tokens (`<think>`, `<[1000]>`) are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from grammars.automata.charset import ALL_CHARACTERS, NUM_CODE_POINTS, CharSet
+from grammars.automata.pattern_ast import Characters
+from grammars.cfg.groups import GroupStack
+from grammars.cfg.source import Source
+from grammars.cfg.syntax import Grammar, Reference, Text, concatenation
+from grammars.errors import InvalidGrammarError
+
+if TYPE_CHECKING:
+    from grammars.cfg.syntax import Expression
+
+START: Final = "root"
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
+_BLANKS: Final = re.compile(r"(?:[ \t\r]+|#[^\n]*)+")
+_BLANK_LINES: Final = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)+")
+_QUANTIFIER: Final = re.compile(r"\{[ \t]*([0-9]+)[ \t]*(,[ \t]*([0-9]*)[ \t]*)?\}")
+_PLAIN: Final = re.compile(r'[^"\\]+')
+_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "[": "[", "]": "]"}
+_HEX_DIGITS: Final = {"x": 2, "u": 4, "U": 8}
+_HEX: Final = re.compile(r"[0-9A-Fa-f]+")
+
+
+def read_gbnf(text: str) -> Grammar:
+    """Read a grammar.
+
+    Raises:
+        InvalidGrammarError: malformed; has line, column and the way out.
+        UnsupportedError: a reference to a token.
+        LimitExceededError: groups nested too deeply.
+    """
+    return _Reader(Source(text, "gbnf")).read()
+
+
+class _Reader:
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._rules: dict[str, Expression] = {}
+        self._references: dict[str, int] = {}  # name -> offset of its first use
+
+    def read(self) -> Grammar:
+        source = self._source
+        source.take_match(_BLANK_LINES)
+        while not source.at_end:
+            self._rule()
+            source.take_match(_BLANK_LINES)
+        if START not in self._rules:
+            raise InvalidGrammarError(
+                f"there is no such rule, in which texts begin; write '{START} ::= ...'",
+                keyword="gbnf",
+                place=f"rule {START}",
+            )
+        for name, offset in self._references.items():
+            if name not in self._rules:
+                raise source.invalid(f"the rule {name!r} is not defined; define it once", offset)
+        return Grammar(self._rules, START, is_scannerless=True)
+
+    def _rule(self) -> None:
+        source = self._source
+        offset = source.offset
+        name = source.take_match(_NAME)
+        if name is None:
+            raise source.invalid(
+                f"expected the name of a rule before {source.peek()!r}; rules are 'name ::= ...'",
+                offset,
+            )
+        if name[0] in self._rules:
+            raise source.invalid(
+                f"the rule {name[0]!r} is defined twice; join the two with '|'", offset
+            )
+        source.take_match(_BLANKS)
+        if not source.take_if("::="):
+            raise source.invalid(f"expected '::=' after the name {name[0]!r}", source.offset)
+        self._rules[name[0]] = self._body()
+
+    def _body(self) -> Expression:
+        source, groups = self._source, GroupStack()
+        may_break = True
+        while True:
+            source.take_match(_BLANK_LINES if groups.depth or may_break else _BLANKS)
+            may_break = False
+            offset = source.offset
+            match source.peek():
+                case "" | "\n":
+                    if not self._goes_on():
+                        break
+                case "|":
+                    source.take()
+                    groups.next_option()
+                    may_break = True
+                case "(":
+                    source.take()
+                    groups.open("(", offset)
+                case ")":
+                    if groups.depth == 0:
+                        raise source.invalid("')' closes no group; remove it", offset)
+                    source.take()
+                    groups.close()
+                case "*" | "+" | "?" | "{":
+                    self._repeat(groups, offset)
+                case _:
+                    groups.add(self._element(offset))
+        if groups.depth:
+            raise source.invalid("the group is never closed; add ')'", groups.opened[1])
+        return groups.finish()
+
+    def _goes_on(self) -> bool:
+        """Whether the next line that is not blank begins with `|`; if so, move there."""
+        source = self._source
+        offset = source.offset
+        source.take_match(_BLANK_LINES)
+        if source.peek() != "|":
+            source.offset = offset
+            return False
+        return True
+
+    def _repeat(self, groups: GroupStack, offset: int) -> None:
+        source = self._source
+        minimum: int
+        maximum: int | None
+        match source.peek():
+            case "*":
+                minimum, maximum = 0, None
+            case "+":
+                minimum, maximum = 1, None
+            case "?":
+                minimum, maximum = 0, 1
+            case _:
+                bounds = source.take_match(_QUANTIFIER)
+                if bounds is None:
+                    raise source.invalid(
+                        "malformed repetition; write {m}, {m,} or {m,n} with digits", offset
+                    )
+                source.offset -= 1  # its last character is taken below, as of the others
+                minimum = _number(bounds[1])
+                maximum = minimum
+                if bounds[2] is not None:
+                    maximum = _number(bounds[3]) if bounds[3] else None
+        source.take()
+        if maximum is not None and minimum > maximum:
+            raise source.invalid("the bounds of the repetition are out of order", offset)
+        if not groups.repeat(minimum, maximum):
+            raise source.invalid("the repetition has nothing to repeat before it", offset)
+
+    def _element(self, offset: int) -> Expression:
+        source = self._source
+        match source.peek():
+            case '"':
+                return self._literal(offset)
+            case "[":
+                return self._character_class(offset)
+            case ".":
+                source.take()
+                return Text(Characters(ALL_CHARACTERS), ".")
+            case "<" | "!":
+                raise source.unsupported(
+                    "references to tokens (<...>) are not supported; write their text", offset
+                )
+            case _:
+                return self._reference(offset)
+
+    def _reference(self, offset: int) -> Expression:
+        source = self._source
+        name = source.take_match(_NAME)
+        if name is None:
+            raise source.invalid(
+                f"unexpected {source.peek()!r}; an element is a rule's name, a literal in double "
+                "quotes, a class in [], '.' or a group in ()",
+                offset,
+            )
+        self._references.setdefault(name[0], offset)
+        return Reference(name[0], source.place(offset))
+
+    def _literal(self, offset: int) -> Expression:
+        source = self._source
+        source.take()
+        characters: list[str] = []
+        while not source.take_if('"'):
+            plain = source.take_match(_PLAIN)
+            if plain is not None:
+                characters.append(plain[0])
+            elif source.at_end:
+                raise source.invalid("the literal is never closed; add '\"'", offset)
+            else:
+                characters.append(self._escape())
+        text = "".join(characters)
+        for character in text:
+            if "\ud800" <= character <= "\udfff":
+                raise source.invalid("the literal holds a lone surrogate, no character", offset)
+        nodes = [Characters(CharSet.span(ord(c), ord(c))) for c in text]
+        return Text(concatenation([*nodes]), repr(text))
+
+    def _character_class(self, offset: int) -> Expression:
+        source = self._source
+        source.take()
+        is_negated = source.take_if("^")
+        ranges: list[tuple[int, int]] = []
+        while not source.take_if("]"):
+            start = source.offset
+            first = self._class_character(offset)
+            last = first
+            if source.peek() == "-" and not source.starts_with("-]"):
+                source.take()
+                last = self._class_character(offset)
+            if ord(first) > ord(last):
+                raise source.invalid("the range of the class is out of order", start)
+            ranges.append((ord(first), ord(last)))
+        members = CharSet.from_ranges(ranges)
+        name = source.text[offset : source.offset]
+        return Text(Characters(members.complement() if is_negated else members), name)
+
+    def _class_character(self, offset: int) -> str:
+        source = self._source
+        if source.at_end:
+            raise source.invalid("the class is never closed; add ']'", offset)
+        return self._escape() if source.peek() == "\\" else source.take()
+
+    def _escape(self) -> str:
+        """The character of an escape."""
+        source = self._source
+        offset = source.offset
+        source.take()
+        letter = source.take()
+        if letter in _ESCAPES:
+            return _ESCAPES[letter]
+        size = _HEX_DIGITS.get(letter)
+        if size is None:
+            raise source.invalid(
+                f"unknown escape '\\{letter}'; there are \\n \\t \\r \\\" \\\\ \\[ \\] \\xHH "
+                "\\uHHHH \\UHHHHHHHH",
+                offset,
+            )
+        digits = source.text[source.offset : source.offset + size]
+        source.offset += len(digits)
+        if len(digits) < size or not _HEX.fullmatch(digits):
+            raise source.invalid(f"'\\{letter}' needs {size} hexadecimal digits", offset)
+        code_point = int(digits, 16)
+        if code_point >= NUM_CODE_POINTS or 0xD800 <= code_point <= 0xDFFF:
+            raise source.invalid(f"'\\{letter}{digits}' is no character of Unicode", offset)
+        return chr(code_point)
+
+
+def _number(digits: str) -> int:
+    """The value, cut off at ten digits: far beyond every limit on states."""
+    return int(digits.lstrip("0")[:10] or "0")

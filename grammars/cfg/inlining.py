@@ -1,0 +1,154 @@
+"""Inlining: regular parts of a grammar as single texts, so that lexers read them in one go.
+
+Without a lexer (GBNF) a text may be cut into terminals at will, so neighbours are joined and rules
+that do not refer to themselves are put in place. What is left between are calls of rules that
+recur, or are too large to be copied. A grammar with a lexer (Lark) keeps its terminals as they are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from grammars.automata.pattern_ast import Concatenation, Repetition
+from grammars.cfg.components import strong_components
+from grammars.cfg.syntax import (
+    Options,
+    Reference,
+    Repeated,
+    Series,
+    Text,
+    alternation,
+    concatenation,
+)
+from grammars.cfg.terminals import depth, num_copies
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from grammars.automata.pattern_ast import Node
+    from grammars.cfg.syntax import Expression, Grammar
+
+MAX_INLINED_COPIES: Final = 512
+"""A regular rule that needs more NFA states is called; so a chain of doublings stays small."""
+
+MAX_INLINED_DEPTH: Final = 40
+
+_JOINED: Final = "text"
+"""The name of a text that was joined from several."""
+
+_EMPTY_TEXT: Final = Text(Concatenation(()), '""')
+
+
+def inline(grammar: Grammar) -> dict[str, Expression]:
+    """The rules that the start reaches once regular parts are joined; the start comes first.
+
+    Sequences and alternatives have at least two parts, and no two texts that could be one.
+    """
+    graph = _references(grammar)
+    texts: dict[str, Text] = {}
+    rules: dict[str, Expression] = {}
+    for component in strong_components(graph):
+        recurs = len(component) > 1 or component[0] in graph[component[0]]
+        for name in component:
+            rule = _joined(grammar.rules[name], texts) if grammar.is_scannerless else None
+            rules[name] = grammar.rules[name] if rule is None else rule
+            if isinstance(rule, Text) and not recurs and _is_small(rule):
+                texts[name] = rule
+    return _reached(rules, grammar.start)
+
+
+def _is_small(text: Text) -> bool:
+    return num_copies(text.node) <= MAX_INLINED_COPIES and depth(text.node) <= MAX_INLINED_DEPTH
+
+
+def _references(grammar: Grammar) -> dict[str, dict[str, None]]:
+    """Name -> the rules that it refers to, for all that the start reaches."""
+    graph: dict[str, dict[str, None]] = {}
+    pending = [grammar.start]
+    while pending:
+        name = pending.pop()
+        if name not in graph:
+            graph[name] = dict.fromkeys(_rules_in(grammar.rules[name]))
+            pending.extend(graph[name])
+    return graph
+
+
+def _reached(rules: dict[str, Expression], start: str) -> dict[str, Expression]:
+    reached: dict[str, Expression] = {}
+    pending = [start]
+    while pending:
+        name = pending.pop()
+        if name not in reached:
+            reached[name] = rules[name]
+            pending.extend(_rules_in(rules[name]))
+    return reached
+
+
+def _rules_in(expression: Expression) -> Iterator[str]:
+    match expression:
+        case Reference(rule):
+            yield rule
+        case Series(parts) | Options(parts):
+            for part in parts:
+                yield from _rules_in(part)
+        case Repeated(part):
+            yield from _rules_in(part)
+        case Text():
+            pass
+
+
+def _joined(expression: Expression, texts: dict[str, Text]) -> Expression:
+    """The expression with the texts of rules in place, and neighbouring texts joined."""
+    match expression:
+        case Text():
+            return expression
+        case Reference(rule):
+            return texts.get(rule, expression)
+        case Repeated(part, minimum, maximum):
+            inside = _joined(part, texts)
+            if isinstance(inside, Text):
+                node = Repetition(inside.node, minimum, maximum)
+                return Text(node, _JOINED)
+            return Repeated(inside, minimum, maximum)
+        case Series(parts):
+            return _joined_series([_joined(part, texts) for part in parts])
+        case Options(options):
+            return _joined_options([_joined(option, texts) for option in options])
+
+
+def _joined_series(parts: list[Expression]) -> Expression:
+    result: list[Expression] = []
+    run: list[Text] = []
+    for part in [*_flat(parts), None]:
+        if isinstance(part, Text):
+            run.append(part)
+            continue
+        if run:
+            result.append(_one_text(concatenation, run))
+            run = []
+        if part is not None:
+            result.append(part)
+    if not result:
+        return _EMPTY_TEXT
+    return result[0] if len(result) == 1 else Series(tuple(result))
+
+
+def _joined_options(options: list[Expression]) -> Expression:
+    texts = [option for option in options if isinstance(option, Text)]
+    others = [option for option in options if not isinstance(option, Text)]
+    joined: list[Expression] = [_one_text(alternation, texts)] if texts else []
+    joined += others
+    return joined[0] if len(joined) == 1 else Options(tuple(joined))
+
+
+def _one_text(join: Callable[[list[Node]], Node], texts: list[Text]) -> Text:
+    """Some texts as one; a single one keeps its name."""
+    return texts[0] if len(texts) == 1 else Text(join([text.node for text in texts]), _JOINED)
+
+
+def _flat(parts: list[Expression]) -> Iterator[Expression]:
+    for part in parts:
+        if isinstance(part, Series):
+            yield from part.parts
+        else:
+            yield part

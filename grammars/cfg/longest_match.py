@@ -1,0 +1,188 @@
+"""check_longest_match: a lexer reads on where the grammar needs a terminal to end; a dead end?
+
+With `start: A B`, `A: /a+/`, `B: /ab/`, every `a` belongs to A and B never comes: a text that
+begins can never be finished. For each terminal this finds the bytes with which the lexer may read
+on after a whole text of it, whatever else it looks for at the time; something that begins with
+another byte must be able to follow in every place. What is found is too much rather than too
+little, so that what passes has no dead end.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from grammars.automata.dfa import DEAD, NO_LABEL, NUM_BYTES
+from grammars.automata.product import Operation, common_symbols, product
+from grammars.cfg.follow import Follows, byte_set, live_bytes, members
+from grammars.cfg.rule_nfa import is_call
+from grammars.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from grammars.cfg.follow import ByteSet, TerminalSet
+    from grammars.cfg.network import Network
+
+
+def check_longest_match(network: Network, *, max_states: int) -> None:
+    """Refuse a grammar with a lexer that could reach a dead end.
+
+    Args:
+        network: of a grammar with a lexer.
+        max_states: pairs of lexer states looked at for one pair of terminals.
+
+    Raises:
+        UnsupportedError: names the terminal that swallows what must follow it, or two terminals
+            between which a priority would have to choose.
+        LimitExceededError: the terminals are too large to be compared.
+    """
+    if network.root is not None and not network.is_scannerless:
+        _Check(network, max_states).run()
+
+
+class _Overlap(NamedTuple):
+    """What two terminals have in common.
+
+    Args:
+        shares_text: whether one text is of both.
+        reads_on: the bytes with which the second may read on where the first has ended.
+    """
+
+    shares_text: bool
+    reads_on: ByteSet
+
+
+class _Check:
+    def __init__(self, network: Network, max_states: int) -> None:
+        self._network = network
+        self._max_states = max_states
+        self._first_bytes = [live_bytes(dfa, dfa.start) for dfa in network.terminals]
+        self._follows = Follows(network, [1 << t for t in range(len(network.terminals))])
+        self._ignored = sum(1 << t for t in network.ignored)
+        self._overlaps: dict[tuple[int, int], _Overlap] = {}
+
+    def run(self) -> None:
+        reads_on = self._reads_on(self._allowed_together())
+        for edges in self._network.edges:
+            for symbol, target in edges.items():
+                terminal = symbol // 2
+                if not is_call(symbol) and not self._is_alive(target, reads_on[terminal]):
+                    raise self._swallowed(terminal)
+        for separator in self._network.ignored:
+            for position, edges in enumerate(self._network.edges):
+                if edges and not self._can_begin(
+                    self._follows.first(position), reads_on[separator]
+                ):
+                    raise self._swallowed(separator)
+
+    def _allowed_together(self) -> set[TerminalSet]:
+        """Sets of terminals that one lexer may look for; every lexer's are within one of them."""
+        network = self._network
+        assert network.root is not None
+        start = network.starts[network.root]
+        assert start is not None
+        group_of = list(range(len(network.terminals)))
+        while True:
+            follow = [0] * len(group_of)
+            for terminal, group in enumerate(group_of):
+                follow[group] |= self._follows.after_terminal[terminal]
+            for ignored in network.ignored:
+                if group_of.count(group_of[ignored]) > 1:  # it may end together with another
+                    follow[group_of[ignored]] = (1 << len(group_of)) - 1
+            sets = {self._follows.first(start)}
+            sets |= {terminals | self._ignored for terminals in follow if terminals}
+            merged = list(group_of)
+            for terminals in sets:
+                for one, other in combinations(members(terminals), 2):
+                    if merged[one] != merged[other] and self._overlap(one, other).shares_text:
+                        self._check_priority(one, other)
+                        old, new = merged[other], merged[one]
+                        merged = [new if group == old else group for group in merged]
+            if merged == group_of:
+                return sets
+            group_of = merged
+
+    def _reads_on(self, sets: Iterable[TerminalSet]) -> list[ByteSet]:
+        """By terminal, the bytes with which a lexer may read on where it has ended."""
+        found = [0] * len(self._network.terminals)
+        for terminals in sets:
+            together = list(members(terminals))
+            for one in together:
+                for other in together:
+                    found[one] |= self._overlap(one, other).reads_on
+        return found
+
+    def _is_alive(self, position: int, taken: ByteSet) -> bool:
+        """Whether a text can go on at a position, or end, if its next byte is not a taken one."""
+        network = self._network
+        pending = [position]
+        seen = {position}
+        for place in pending:
+            edges = network.edges[place]
+            if edges and self._can_begin(self._follows.first(place) | self._ignored, taken):
+                continue
+            if not network.is_final[place]:
+                return False
+            for after in self._follows.returns[network.rule_of[place]]:
+                if after not in seen:
+                    seen.add(after)
+                    pending.append(after)
+        return True
+
+    def _can_begin(self, terminals: TerminalSet, taken: ByteSet) -> bool:
+        return any(self._first_bytes[terminal] & ~taken for terminal in members(terminals))
+
+    def _overlap(self, one: int, other: int) -> _Overlap:
+        known = self._overlaps.get((one, other))
+        if known is None:
+            known = _Overlap(shares_text=False, reads_on=0)
+            if self._first_bytes[one] & self._first_bytes[other]:
+                known = self._compare(one, other)
+            self._overlaps[one, other] = known
+        return known
+
+    def _compare(self, one: int, other: int) -> _Overlap:
+        left, right = self._network.terminals[one], self._network.terminals[other]
+        columns, _ = common_symbols(
+            left.symbol_class[:NUM_BYTES].astype(np.int32),
+            right.symbol_class[:NUM_BYTES].astype(np.int32),
+        )
+        pairs = product(
+            Operation.INTERSECT,
+            (left.next_state, left.start),
+            (right.next_state, right.start),
+            columns,
+            max_states=self._max_states,
+            what="a comparison of two terminals",
+        )
+        has_ended = left.label[pairs.left] != NO_LABEL
+        reached = np.unique(pairs.right[has_ended])
+        reads_on = 0
+        if reached.size:
+            leads_on = (right.next_state[reached] != DEAD).any(axis=0)
+            reads_on = byte_set(leads_on[right.symbol_class[:NUM_BYTES]])
+        shares_text = bool((has_ended & (right.label[pairs.right] != NO_LABEL)).any())
+        return _Overlap(shares_text, reads_on)
+
+    def _check_priority(self, one: int, other: int) -> None:
+        names, priorities = self._network.names, self._network.priorities
+        if priorities[one] != priorities[other]:
+            raise UnsupportedError(
+                f"it shares a text with {names[other]} and differs from it in priority, which is "
+                "not supported: every reading of a text counts; make their texts distinct",
+                keyword="lark",
+                place=f"terminal {names[one]}",
+            )
+
+    def _swallowed(self, terminal: int) -> UnsupportedError:
+        name = self._network.names[terminal]
+        return UnsupportedError(
+            "where it ends, the lexer may take all that could follow for more of "
+            "the same (the longest match is taken), so a text might never end; put a separator "
+            "between them (or %ignore one), or make them one terminal",
+            keyword="lark",
+            place=f"terminal {name}",
+        )

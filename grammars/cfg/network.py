@@ -1,0 +1,194 @@
+"""Network: a trimmed grammar as automata that call each other; what parsing works on.
+
+No rule and no terminal in it reads the empty text: where a rule could be empty, the places around a
+call of it are joined. So every call reads something before it ends, and parsing never meets a
+cycle that reads nothing. Unproductive parts are gone: every position has a finite way to its end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grammars.automata.dfa import DEAD
+from grammars.cfg.inlining import inline
+from grammars.cfg.productive import find_texts
+from grammars.cfg.rule_nfa import (
+    Edge,
+    RuleNfa,
+    is_call,
+    rule_dfa,
+)
+from grammars.cfg.terminals import is_nullable, terminal_dfa
+from grammars.errors import UnsatisfiableError
+
+if TYPE_CHECKING:
+    from grammars.automata.dfa import Dfa
+    from grammars.cfg.productive import Texts
+    from grammars.cfg.rule_nfa import RuleDfa, Symbol
+    from grammars.cfg.syntax import Expression, Grammar, Reference, Text
+    from grammars.limits import CompileLimits
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A grammar; positions are numbered through all rules.
+
+    Args:
+        terminals: their automata, none with the empty text; those in use are not empty.
+        names: of the terminals.
+        priorities: of the terminals.
+        edges: by position, symbol -> position.
+        is_final: by position, whether its rule may end there.
+        rule_of: by position.
+        starts: by rule, its first position, which no edge leads to; None where it is never called.
+        root: the rule of whole texts; None where only the empty text is one.
+        is_nullable: whether the empty text is a whole text.
+        ignored: terminals that may stand anywhere between others.
+        is_scannerless: see `Grammar`.
+    """
+
+    terminals: tuple[Dfa, ...]
+    names: tuple[str, ...]
+    priorities: tuple[int, ...]
+    edges: tuple[dict[Symbol, int], ...]
+    is_final: tuple[bool, ...]
+    rule_of: tuple[int, ...]
+    starts: tuple[int | None, ...]
+    root: int | None
+    is_nullable: bool
+    ignored: tuple[int, ...]
+    is_scannerless: bool
+
+
+def build_network(
+    grammar: Grammar, limits: CompileLimits, missing_bytes: frozenset[int]
+) -> Network:
+    """Build the network of a grammar.
+
+    Args:
+        grammar: as it was read.
+        limits: budgets.
+        missing_bytes: bytes that the vocabulary cannot spell.
+
+    Raises:
+        UnsatisfiableError: the grammar has no text of finite length.
+        LimitExceededError: a budget is used up.
+        UnsupportedError: a terminal holds what is no text.
+    """
+    rules = inline(grammar)
+    terminals = _Terminals(limits.max_states, missing_bytes)
+    numbers = {name: i for i, name in enumerate(rules)}
+    nfas = [
+        _rule_nfa(expression, terminals, numbers, limits.max_states)
+        for expression in rules.values()
+    ]
+    ignored = [terminals.add(text)[0] for text in grammar.ignored]
+    texts = find_texts(nfas, [dfa.is_empty for dfa in terminals.dfas])
+    if not any(texts[0]):
+        raise UnsatisfiableError(
+            "no text of finite length matches: every way through it repeats without end or needs "
+            "characters that cannot be written; give it another option",
+            place=f"rule {grammar.start}",
+        )
+    positions = _Positions(nfas, texts, terminals.dfas, limits.max_states)
+    if texts[0].is_productive:
+        positions.add_from(0)
+    return Network(
+        tuple(terminals.dfas),
+        tuple(text.name for text in terminals.texts),
+        tuple(text.priority for text in terminals.texts),
+        tuple(positions.edges),
+        tuple(positions.is_final),
+        tuple(positions.rule_of),
+        tuple(positions.starts),
+        0 if texts[0].is_productive else None,
+        texts[0].is_nullable,
+        tuple(dict.fromkeys(i for i in ignored if not terminals.dfas[i].is_empty)),
+        grammar.is_scannerless,
+    )
+
+
+class _Terminals:
+    """The texts of a grammar, each language once."""
+
+    def __init__(self, max_states: int, missing_bytes: frozenset[int]) -> None:
+        self.dfas: list[Dfa] = []
+        self.texts: list[Text] = []
+        self._numbers: dict[Text, tuple[int, bool]] = {}
+        self._max_states = max_states
+        self._missing_bytes = missing_bytes
+
+    def add(self, text: Text) -> tuple[int, bool]:
+        """The number of a text, and whether it may be empty."""
+        known = self._numbers.get(text)
+        if known is None:
+            known = self._numbers[text] = (len(self.dfas), is_nullable(text.node))
+            self.texts.append(text)
+            self.dfas.append(
+                terminal_dfa(
+                    text.node, max_states=self._max_states, missing_bytes=self._missing_bytes
+                )
+            )
+        return known
+
+
+def _rule_nfa(
+    expression: Expression, terminals: _Terminals, numbers: dict[str, int], max_states: int
+) -> RuleNfa:
+    def rule(reference: Reference) -> int:
+        return numbers[reference.rule]
+
+    nfa = RuleNfa(terminals.add, rule, max_states)
+    nfa.build(expression)
+    return nfa
+
+
+class _Positions:
+    """The positions of all rules that are reached, rule after rule."""
+
+    def __init__(
+        self, nfas: list[RuleNfa], texts: list[Texts], dfas: list[Dfa], max_states: int
+    ) -> None:
+        self.edges: list[dict[Symbol, int]] = []
+        self.is_final: list[bool] = []
+        self.rule_of: list[int] = []
+        self.starts: list[int | None] = [None] * len(nfas)
+        self._nfas = nfas
+        self._texts = texts
+        self._dfas = dfas
+        self._max_states = max_states
+
+    def add_from(self, root: int) -> None:
+        """Add a rule and all that it calls."""
+        pending = [root]
+        while pending:
+            rule = pending.pop()
+            if self.starts[rule] is None:
+                dfa = rule_dfa(self._nfas[rule], self._edges(rule), max_states=self._max_states)
+                assert dfa is not None, "only productive rules are called"
+                self._add(rule, dfa)
+                pending += {s // 2: None for row in dfa.edges for s in row if is_call(s)}
+
+    def _edges(self, rule: int) -> list[Edge]:
+        """The edges that have a text; calls that may be empty have one beside them that is."""
+        kept: list[Edge] = []
+        for edge in self._nfas[rule].edges:
+            if edge.symbol is None:
+                kept.append(edge)
+            elif is_call(edge.symbol):
+                texts = self._texts[edge.symbol // 2]
+                if texts.is_productive:
+                    kept.append(edge)
+                if texts.is_nullable:
+                    kept.append(Edge(edge.source, None, edge.target))
+            elif self._dfas[edge.symbol // 2].start != DEAD:
+                kept.append(edge)
+        return kept
+
+    def _add(self, rule: int, dfa: RuleDfa) -> None:
+        base = len(self.edges)
+        self.starts[rule] = base
+        self.edges += [{s: base + target for s, target in row.items()} for row in dfa.edges]
+        self.is_final += dfa.is_final
+        self.rule_of += [rule] * len(dfa.edges)

@@ -1,0 +1,252 @@
+"""Parsing: from a set of items to the terminals that may come next, and to the set after them.
+
+The sets are those of J. Earley ("An efficient context-free parsing algorithm", 1970), but with
+frames instead of places in the text: so equal sets are equal wherever they come up, and can be
+numbered as the states of an automaton.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from grammars.cfg.components import strong_components
+from grammars.cfg.items import END, FrameTable, InnerPosition, Item, Positions
+from grammars.cfg.rule_nfa import is_call
+from grammars.cfg.simulation import Simulation
+from grammars.errors import LimitExceededError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from grammars.cfg.items import FrameId, Items
+    from grammars.cfg.network import Network
+
+
+class Scan(NamedTuple):
+    """A terminal that may come next, from a state of its automaton on."""
+
+    terminal: int
+    lexer: int
+
+
+Scans: TypeAlias = dict[Scan, frozenset[Item]]
+"""What may come next, each with the items that wait for its end (their position is after it)."""
+
+MAX_CANDIDATES = 16
+"""Frames that a new frame is compared with."""
+
+
+class Parser:
+    """The parser of one grammar.
+
+    Args:
+        network: the grammar.
+        max_items: items that one set, or one search for what may come next, may come to.
+    """
+
+    def __init__(self, network: Network, max_items: int) -> None:
+        self._network = network
+        self._max_items = max_items
+        self._positions = Positions(network)
+        self._frames = FrameTable()
+        self._simulation = Simulation(self._positions, self._frames)
+        self._predictions: dict[frozenset[tuple[int, Items]], dict[int, FrameId]] = {}
+
+    def start(self) -> Items:
+        """The items at the beginning of a text."""
+        network = self._network
+        items = {END} if network.is_nullable else set()
+        if network.root is not None:
+            start = network.starts[network.root]
+            assert start is not None
+            items.add(Item(start, self._frames.intern(frozenset({END}))))
+        return frozenset(items)
+
+    def completed(self, kernel: Iterable[Item]) -> Items:
+        """Some items with all that follows where their rules may end, without what is needless.
+
+        Raises:
+            LimitExceededError: the grammar is too ambiguous here.
+        """
+        items: set[Item] = set()
+        for item in kernel:
+            items |= self._complete(item)
+        self._check(len(items))
+        return self._simulation.reduced(frozenset(items))
+
+    def scans(self, items: Items) -> Scans:
+        """What may come next, ignored terminals left out.
+
+        Raises:
+            LimitExceededError: the grammar is too ambiguous here.
+        """
+        waiting: defaultdict[Scan, set[Item]] = defaultdict(set)
+        for item in [*items, *self._predicted(items)]:
+            if item == END:
+                continue
+            inner = self._positions.inner(item.position)
+            if inner is not None:
+                scan = Scan(inner.terminal, inner.lexer)
+                waiting[scan].add(Item(inner.target, item.frame))
+                continue
+            for symbol, target in self._network.edges[item.position].items():
+                if not is_call(symbol):
+                    terminal = symbol // 2
+                    scan = Scan(terminal, self._network.terminals[terminal].start)
+                    waiting[scan].add(Item(target, item.frame))
+        return {scan: frozenset(waiting[scan]) for scan in sorted(waiting)}
+
+    def inside(self, scan: Scan, waiting: Items, lexer: int) -> Iterable[Item]:
+        """The items of a terminal that has been read to a state of its automaton."""
+        for item in waiting:
+            inner = InnerPosition(scan.terminal, lexer, item.position)
+            yield Item(self._positions.inner_id(inner), item.frame)
+
+    def _complete(self, item: Item) -> set[Item]:
+        """The item if it reads anything, and those after it if its rule may end here."""
+        if item == END:
+            return {END}
+        found = {item} if self._positions.edges(item.position) else set()
+        if self._positions.is_final(item.position):
+            found |= self._frames[item.frame]
+        return found
+
+    def _predicted(self, items: Items) -> list[Item]:
+        """The first items of all rules that may begin here, with their frames."""
+        calls = _Calls()
+        starts = self._network.starts
+        for item in items:
+            if item != END and self._positions.inner(item.position) is None:
+                self._call_from(item, calls)
+        pending = list(calls.returns)
+        for rule in pending:
+            start = starts[rule]
+            assert start is not None
+            known = len(calls.returns)
+            self._call_from(Item(start, _new(rule)), calls)
+            pending.extend(list(calls.returns)[known:])
+            self._check(sum(map(len, calls.returns.values())))
+        frames = self._frames_of(calls)
+        return [
+            Item(start, frame)
+            for rule, frame in frames.items()
+            if (start := starts[rule]) is not None
+        ]
+
+    def _call_from(self, item: Item, calls: _Calls) -> None:
+        """Note all calls of an item, whose frame may be a new one."""
+        for symbol, after in self._network.edges[item.position].items():
+            if not is_call(symbol):
+                continue
+            returns = calls.returns.setdefault(symbol // 2, set())
+            if self._positions.edges(after):
+                returns.add(Item(after, item.frame))
+            if self._positions.is_final(after):
+                if item.frame >= 0:
+                    returns |= self._frames[item.frame]
+                else:
+                    calls.inherited[symbol // 2].add(_rule(item.frame))
+
+    def _frames_of(self, calls: _Calls) -> dict[int, FrameId]:
+        """The frame of each rule that is called."""
+        calls.inherit()
+        self._check(sum(map(len, calls.returns.values())))
+        graph = {
+            rule: {_rule(item.frame) for item in returns if item != END and item.frame < 0}
+            for rule, returns in calls.returns.items()
+        }
+        frames: dict[int, FrameId] = {}
+        for component in strong_components(graph):
+            group = frozenset(
+                (rule, frozenset(_resolved(item, frames) for item in calls.returns[rule]))
+                for rule in component
+            )
+            if len(component) == 1 and component[0] not in graph[component[0]]:
+                ((rule, returns),) = group
+                frames[rule] = self._frames.intern(self._simulation.reduced(returns))
+            else:
+                known = self._predictions.get(group)
+                if known is None:
+                    known = self._predictions[group] = self._cyclic_frames(dict(group))
+                frames |= known
+        return frames
+
+    def _cyclic_frames(self, group: dict[int, Items]) -> dict[int, FrameId]:
+        """The frames of rules that call each other in first place; old ones where these are equal.
+
+        Args:
+            group: rule -> its returns, in which the frames of the group itself are new.
+        """
+        candidates = self._candidates(group)
+        frames = {rule: self._frames.new() for rule in sorted(group)}
+        for rule, frame in frames.items():
+            self._frames.define(frame, frozenset(_resolved(i, frames) for i in group[rule]))
+        for rule, frame in list(frames.items()):
+            reduced = self._simulation.reduced(self._frames[frame])
+            equal = (old for old in candidates if self._simulation.is_equal(frame, old))
+            frames[rule] = next(equal, frame)
+            if frames[rule] == frame:
+                self._frames.define(frame, reduced)
+        return frames
+
+    def _candidates(self, group: dict[int, Items]) -> list[FrameId]:
+        """Old frames that a new one may be equal to: those near it in the stack."""
+        found: dict[FrameId, None] = {}
+        pending = [item.frame for returns in group.values() for item in sorted(returns)]
+        for frame in pending:
+            if frame >= 0 and frame not in found and len(found) < MAX_CANDIDATES:
+                found[frame] = None
+                pending.extend(item.frame for item in sorted(self._frames[frame]))
+        return list(found)
+
+    def _check(self, num_items: int) -> None:
+        if num_items > self._max_items:
+            raise LimitExceededError(
+                "max_parse_items", self._max_items, "a text of this ambiguous grammar"
+            )
+
+
+@dataclass(slots=True)
+class _Calls:
+    """Calls of rules from one place in the text.
+
+    Args:
+        returns: rule -> the items after its calls.
+        inherited: rule -> rules whose returns are its own too, since they end where it does.
+    """
+
+    returns: dict[int, set[Item]] = field(default_factory=dict)
+    inherited: defaultdict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+
+    def inherit(self) -> None:
+        """Add what is inherited to the returns."""
+        pending = dict.fromkeys(self.inherited)
+        heirs: defaultdict[int, set[int]] = defaultdict(set)
+        for rule, givers in self.inherited.items():
+            for giver in givers:
+                heirs[giver].add(rule)
+        while pending:
+            rule, _ = pending.popitem()
+            before = len(self.returns[rule])
+            for giver in self.inherited[rule]:
+                self.returns[rule] |= self.returns[giver]
+            if len(self.returns[rule]) > before:
+                pending |= dict.fromkeys(heirs[rule])
+
+
+def _new(rule: int) -> FrameId:
+    """What stands for the new frame of a rule until that is known."""
+    return -2 - rule
+
+
+def _rule(frame: FrameId) -> int:
+    return -2 - frame
+
+
+def _resolved(item: Item, frames: dict[int, FrameId]) -> Item:
+    """The item with its frame in place of what stands for it, if that is known."""
+    if item == END or item.frame >= 0:
+        return item
+    return Item(item.position, frames.get(_rule(item.frame), item.frame))

@@ -1,0 +1,149 @@
+"""Simulation: whether one item, or frame, allows no more than another.
+
+Without it the sets of an ambiguous grammar (`s ::= s s | "a"`) would grow with the text, each frame
+a little different and all of them the same in what may follow. Simulation is decided as a greatest
+fixpoint on the pairs that are met, within a counted budget; it is sound and not complete: "no" only
+keeps an item that might have been left out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from grammars.cfg.items import END, Item
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from grammars.cfg.items import FrameId, FrameTable, Items, Positions
+    from grammars.cfg.rule_nfa import Symbol
+
+MAX_PAIRS: Final = 64
+"""Pairs that one question may lead to."""
+
+MAX_COMPARED: Final = 24
+"""Larger sets are not compared: it would cost more than it saves."""
+
+
+class FramePair(NamedTuple):
+    """The question whether `left` has no item that `right` does not cover."""
+
+    left: FrameId
+    right: FrameId
+
+
+class ItemPair(NamedTuple):
+    """The question whether `left` allows no more than `right`, ends of their rules included."""
+
+    left: Item
+    right: Item
+
+
+Pair: TypeAlias = FramePair | ItemPair
+
+
+class Simulation:
+    """Answers for one grammar; what is known is kept."""
+
+    def __init__(self, positions: Positions, frames: FrameTable) -> None:
+        self._positions = positions
+        self._frames = frames
+        self._known: dict[Pair, bool] = {}
+
+    def reduced(self, items: Items) -> Items:
+        """The items without those that the others cover; the set must be complete."""
+        if not 1 < len(items) <= MAX_COMPARED:
+            return items
+        kept = dict.fromkeys(sorted(items))
+        for item in list(kept):
+            if item != END and len(kept) > 1:
+                del kept[item]
+                if not self._is_covered(item, kept):
+                    kept[item] = None
+        return frozenset(kept)
+
+    def is_equal(self, left: FrameId, right: FrameId) -> bool:
+        """Whether two frames allow the same; False where that is not found out."""
+        return self._holds(FramePair(left, right)) and self._holds(FramePair(right, left))
+
+    def _is_covered(self, item: Item, others: Collection[Item]) -> bool:
+        """Whether each way on from an item is one of the others' too (its end is among them)."""
+        return all(
+            any(
+                self._holds(pair)
+                for pair in self._partners(symbol, Item(target, item.frame), others)
+            )
+            for symbol, target in self._positions.edges(item.position).items()
+        )
+
+    def _partners(self, symbol: Symbol, after: Item, others: Collection[Item]) -> list[ItemPair]:
+        """Who might cover `after`, which was reached by reading `symbol`."""
+        return [
+            ItemPair(after, Item(target, other.frame))
+            for other in others
+            if other != END
+            and (target := self._positions.edges(other.position).get(symbol)) is not None
+        ]
+
+    def _holds(self, goal: Pair) -> bool:
+        """Whether a pair holds: assume all pairs met to hold until one of them fails."""
+        if goal.left == goal.right:
+            return True
+        known = self._known.get(goal)
+        if known is not None:
+            return known
+        failed: set[Pair] = set()
+        while goal not in failed:
+            assumed = {goal: None}
+            pending = [goal]
+            for pair in pending:
+                if not self._stands(pair, assumed, failed):
+                    failed.add(pair)
+                    break
+                pending.extend(list(assumed)[len(pending) :])
+                if len(pending) > MAX_PAIRS:
+                    failed.add(goal)
+                    break
+            else:
+                self._known |= dict.fromkeys(assumed, True)
+                break
+        self._known |= dict.fromkeys(failed, False)
+        return goal not in failed
+
+    def _stands(self, pair: Pair, assumed: dict[Pair, None], failed: set[Pair]) -> bool:
+        """Whether a pair holds if the assumed ones do; adds those that it needs."""
+
+        def holds(other: Pair) -> bool:
+            if other.left == other.right or other in assumed:
+                return True
+            if other in failed:
+                return False
+            known = self._known.get(other)
+            if known is None:
+                assumed[other] = None
+                return True
+            return known
+
+        if isinstance(pair, FramePair):
+            mine, theirs = self._frames[pair.left], self._frames[pair.right]
+            extra = mine - theirs
+            if END in extra or len(extra) > MAX_COMPARED or len(theirs) > MAX_COMPARED:
+                return False
+            return all(
+                any(holds(p) for p in self._partners(symbol, Item(target, item.frame), theirs))
+                for item in extra
+                for symbol, target in self._positions.edges(item.position).items()
+            )
+        left, right = pair
+        if left.position == right.position:
+            return holds(FramePair(left.frame, right.frame))
+        if self._positions.is_final(left.position) and not (
+            self._positions.is_final(right.position) and holds(FramePair(left.frame, right.frame))
+        ):
+            return False
+        theirs_by_symbol = self._positions.edges(right.position)
+        return all(
+            (other := theirs_by_symbol.get(symbol)) is not None
+            and holds(ItemPair(Item(target, left.frame), Item(other, right.frame)))
+            for symbol, target in self._positions.edges(left.position).items()
+        )

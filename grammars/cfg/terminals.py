@@ -1,0 +1,158 @@
+"""Terminals: the automata, over UTF-8 bytes, of the regular texts of a grammar."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grammars.automata.classes import build_dfa
+from grammars.automata.dfa import NO_LABEL
+from grammars.automata.lexer import LexerBuilder
+from grammars.automata.operations import minimise
+from grammars.automata.pattern_ast import Alternation, Characters, Concatenation, Repetition
+from grammars.automata.speakable import without_bytes
+from grammars.automata.utf8_text import utf8_ranges
+from grammars.errors import LimitExceededError, UnsupportedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from grammars.automata.dfa import Dfa
+    from grammars.automata.pattern_ast import Node
+
+NFA_STATES_PER_STATE = 4
+"""NFA states granted for each deterministic state of the limit."""
+
+
+def num_copies(node: Node) -> int:
+    """About how many NFA states a node needs; repetitions multiply."""
+    match node:
+        case Characters():
+            return 1
+        case Concatenation(parts):
+            return sum(map(num_copies, parts))
+        case Alternation(options):
+            return 1 + sum(map(num_copies, options))
+        case Repetition(part, minimum, maximum):
+            return 1 + num_copies(part) * max(minimum, 1 if maximum is None else maximum)
+        case _:
+            raise _not_regular(node)
+
+
+def depth(node: Node) -> int:
+    """How deep a node is nested."""
+    match node:
+        case Concatenation(nodes) | Alternation(nodes):
+            return 1 + max(map(depth, nodes), default=0)
+        case Repetition(part):
+            return 1 + depth(part)
+        case _:
+            return 0
+
+
+def is_nullable(node: Node) -> bool:
+    """Whether the empty text is among the texts of a node."""
+    match node:
+        case Concatenation(parts):
+            return all(map(is_nullable, parts))
+        case Alternation(options):
+            return any(map(is_nullable, options))
+        case Repetition(part, minimum):
+            return minimum == 0 or is_nullable(part)
+        case _:
+            return False
+
+
+def terminal_dfa(node: Node, *, max_states: int, missing_bytes: frozenset[int]) -> Dfa:
+    """The non-empty texts of a node; label 1, minimal. It may be empty.
+
+    Args:
+        node: of characters, concatenations, alternations and repetitions.
+        max_states: deterministic states at most.
+        missing_bytes: bytes that the vocabulary cannot spell; no text with one is read.
+
+    Raises:
+        LimitExceededError: it needs more than `max_states` states.
+        UnsupportedError: an anchor or another assertion, which is no text.
+    """
+    if num_copies(node) > NFA_STATES_PER_STATE * max_states:
+        raise LimitExceededError("max_states", max_states, "a terminal of the grammar")
+    builder = _TerminalBuilder(max_states)
+    builder.accept(builder.add(node, LexerBuilder.start), 0)
+    dfa = builder.determinise().dfa
+    return without_bytes(minimise(_non_empty(dfa)), missing_bytes)
+
+
+class _TerminalBuilder(LexerBuilder):
+    """Thompson's construction (CACM 11(6), 1968) on bytes."""
+
+    def add(self, node: Node, state: int) -> int:
+        """Read `node` from `state` on; the state after it. No edge is ever added into `state`."""
+        match node:
+            case Characters(members):
+                return self._characters(members.ranges, state)
+            case Concatenation(parts):
+                return self._concatenation(parts, state)
+            case Alternation(options):
+                after = self.new_state()
+                for option in options:
+                    self.epsilon(self.add(option, state), after)
+                return after
+            case Repetition():
+                return self._repetition(node, state)
+            case _:
+                raise _not_regular(node)
+
+    def _characters(self, ranges: Iterable[tuple[int, int]], state: int) -> int:
+        after = self.new_state()
+        for low, high in ranges:
+            for sequence in utf8_ranges(low, high):
+                inside = state
+                for first, last in sequence:
+                    inside = self.range(inside, first, last)
+                self.epsilon(inside, after)
+        return after
+
+    def _concatenation(self, parts: tuple[Node, ...], state: int) -> int:
+        word = bytearray()  # a run of single characters is one literal
+        for part in parts:
+            if isinstance(part, Characters) and len(part.members) == 1:
+                word += chr(part.members.bounds[0]).encode()
+                continue
+            state = self.add(part, self.literal(state, bytes(word)))
+            word.clear()
+        return self.literal(state, bytes(word))
+
+    def _repetition(self, node: Repetition, state: int) -> int:
+        for _ in range(node.minimum):
+            state = self.add(node.part, state)
+        if node.maximum is None:
+            loop = self.new_state()
+            self.epsilon(state, loop)
+            self.epsilon(self.add(node.part, loop), loop)
+            return loop
+        after = self.new_state()
+        for _ in range(node.maximum - node.minimum):
+            self.epsilon(state, after)
+            state = self.add(node.part, state)
+        self.epsilon(state, after)
+        return after
+
+
+def _non_empty(dfa: Dfa) -> Dfa:
+    """The texts of `dfa` but the empty one: a second start that does not accept."""
+    if dfa.label[dfa.start] == NO_LABEL:
+        return dfa
+    table = np.concatenate((dfa.next_state, dfa.next_state[dfa.start][None]))
+    symbol_class = dfa.symbol_class.astype(np.int32)
+    return build_dfa(table, symbol_class, np.append(dfa.label, np.int32(0)), len(dfa.label))
+
+
+def _not_regular(node: Node) -> UnsupportedError:
+    return UnsupportedError(
+        "an anchor, a word boundary or a lookaround reads no text and is not supported in a "
+        "grammar; write the terminal without it",
+        keyword=type(node).__name__,
+        place="a terminal",
+    )

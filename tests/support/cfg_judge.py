@@ -1,0 +1,38 @@
+"""Whole texts judged by a context-free grammar, read byte by byte with the plain reference."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grammars.cfg.compiled import compile_cfg
+from grammars.cfg.states import CfgStates
+from grammars.limits import CompileLimits
+from grammars.masks.reference import ReferenceWalk
+from grammars.pushdown.tables import AutomatonTables
+from tests.support.byte_vocabulary import byte_vocabulary
+
+if TYPE_CHECKING:
+    from grammars.masks.reference import PlainConfiguration
+    from grammars.spec import Cfg
+
+
+class CfgJudge:
+    """Judges texts and beginnings of texts."""
+
+    def __init__(self, spec: Cfg, limits: CompileLimits | None = None) -> None:
+        limits = limits or CompileLimits()
+        self.tables = AutomatonTables()
+        self.states = CfgStates(compile_cfg(spec, limits, frozenset()), self.tables, limits)
+        self._walk = ReferenceWalk(self.tables, self.states, byte_vocabulary())
+
+    def accepts(self, text: str) -> bool:
+        """Whether the text is allowed as a whole."""
+        read = self._read(text)
+        return read is not None and self._walk.is_complete(read)
+
+    def begins(self, text: str) -> bool:
+        """Whether the text is the beginning of an allowed one."""
+        return self._read(text) is not None
+
+    def _read(self, text: str) -> PlainConfiguration | None:
+        return self._walk.read(self._walk.start(self.states.root), text.encode())
