@@ -15,9 +15,10 @@ import numpy as np
 
 from grammars.automata.charset import FIRST_SURROGATE, LAST_SURROGATE, NUM_CODE_POINTS
 from grammars.automata.classes import merge_columns
+from grammars.automata.combination import Operand, combine
 from grammars.automata.dfa import DEAD
 from grammars.automata.minimise import FIRST_ACCEPTING_KIND, minimise_table
-from grammars.automata.product import Operation, common_symbols, product
+from grammars.automata.product import Operation
 from grammars.automata.trie import minimal_trie
 from grammars.errors import LimitExceededError
 
@@ -138,17 +139,28 @@ def build_codepoint_dfa(
     minimal = minimise_table(
         next_state, start, np.where(accepting, FIRST_ACCEPTING_KIND, 0).astype(np.int32)
     )
-    range_class, table = merge_columns(minimal.next_state, range_atom)
+    return _merged(
+        range_start,
+        range_atom,
+        minimal.next_state,
+        minimal.start,
+        accepting[minimal.old_state],
+    )
+
+
+def _merged(
+    range_start: NDArray[np.int32],
+    range_atom: NDArray[np.int32],
+    next_state: NDArray[np.int32],
+    start: int,
+    accepting: NDArray[np.bool_],
+) -> CodePointDfa:
+    """The automaton of a minimal table, with one class for atoms that no state tells apart."""
+    range_class, table = merge_columns(next_state, range_atom)
     is_first = np.empty(range_class.shape[0], np.bool_)
     is_first[0] = True
     np.not_equal(range_class[1:], range_class[:-1], out=is_first[1:])
-    return CodePointDfa(
-        range_start[is_first],
-        range_class[is_first],
-        table,
-        accepting[minimal.old_state],
-        minimal.start,
-    )
+    return CodePointDfa(range_start[is_first], range_class[is_first], table, accepting, start)
 
 
 @lru_cache(maxsize=1)
@@ -258,16 +270,18 @@ def _combine(
     operation: Operation, left: CodePointDfa, right: CodePointDfa, max_states: int
 ) -> CodePointDfa:
     starts = np.union1d(left.range_start, right.range_start)
-    left_class = left.range_class[np.searchsorted(left.range_start, starts, side="right") - 1]
-    right_class = right.range_class[np.searchsorted(right.range_start, starts, side="right") - 1]
-    columns, atom = common_symbols(left_class, right_class)
-    table = product(
+    result = combine(
         operation,
-        (left.next_state, left.start),
-        (right.next_state, right.start),
-        columns,
+        _operand(left, starts),
+        _operand(right, starts),
         max_states=max_states,
         what="a combination of string constraints",
     )
-    accepting = table.accepting(operation, left.accepting, right.accepting)
-    return build_codepoint_dfa(starts, atom, table.next_state, table.start, accepting)
+    return _merged(starts, result.item_class, result.next_state, result.start, result.accepting)
+
+
+def _operand(dfa: CodePointDfa, starts: NDArray[np.int32]) -> Operand:
+    """The automaton over the ranges that begin at `starts`, which refine its own."""
+    item_class = dfa.range_class[np.searchsorted(dfa.range_start, starts, side="right") - 1]
+    unmarked = np.zeros(dfa.num_states, np.bool_)
+    return Operand(dfa.next_state, dfa.start, item_class, dfa.accepting, unmarked)

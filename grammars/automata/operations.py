@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from grammars.automata.classes import build_dfa
+from grammars.automata.combination import Operand, combine
 from grammars.automata.dfa import NO_LABEL, Dfa
 from grammars.automata.minimise import minimise_table
-from grammars.automata.product import Operation, common_symbols, product
+from grammars.automata.product import Operation
 
 
 def intersect(left: Dfa, right: Dfa, *, max_states: int = 50_000) -> Dfa:
@@ -44,33 +45,20 @@ def minimise(dfa: Dfa) -> Dfa:
 
 def _combine(operation: Operation, left: Dfa, right: Dfa, max_states: int) -> Dfa:
     num_symbols = max(left.symbol_class.shape[0], right.symbol_class.shape[0])
-    left_class = np.zeros(num_symbols, np.int32)
-    left_class[: left.symbol_class.shape[0]] = left.symbol_class
-    right_class = np.zeros(num_symbols, np.int32)
-    right_class[: right.symbol_class.shape[0]] = right.symbol_class
-    columns, atom = common_symbols(left_class, right_class)
-    table = product(
+    result = combine(
         operation,
-        (left.next_state, left.start),
-        (right.next_state, right.start),
-        columns,
+        _operand(left, num_symbols),
+        _operand(right, num_symbols),
         max_states=max_states,
         what="a combination of terminals",
     )
-    accepting = table.accepting(operation, left.label != NO_LABEL, right.label != NO_LABEL)
-    match operation:
-        case Operation.INTERSECT:
-            boundary = left.char_boundary[table.left] & right.char_boundary[table.right]
-        case Operation.UNION:
-            boundary = left.char_boundary[table.left] | right.char_boundary[table.right]
-        case Operation.DIFFERENCE:
-            boundary = left.char_boundary[table.left]
-    kind = (2 * accepting + boundary).astype(np.int32)
-    minimal = minimise_table(table.next_state, table.start, kind)
-    return build_dfa(
-        minimal.next_state,
-        atom,
-        accepting[minimal.old_state].astype(np.int32),
-        minimal.start,
-        boundary[minimal.old_state],
+    label = result.accepting.astype(np.int32)
+    return build_dfa(result.next_state, result.item_class, label, result.start, result.boundary)
+
+
+def _operand(dfa: Dfa, num_symbols: int) -> Operand:
+    symbol_class = np.zeros(num_symbols, np.int32)
+    symbol_class[: dfa.symbol_class.shape[0]] = dfa.symbol_class
+    return Operand(
+        dfa.next_state, dfa.start, symbol_class, dfa.label != NO_LABEL, dfa.char_boundary
     )
