@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from benchmarks.grammar_measure import Broken, Measured, Refused
+from benchmarks.grammar_outcome import Broken, Measured, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from benchmarks.grammar_measure import Written
-    from benchmarks.grammar_summary import Result
+    from benchmarks.grammar_outcome import Written
+    from benchmarks.grammar_result import Result
 
 
 def failure_lines(results: Iterable[Result]) -> Iterator[str]:

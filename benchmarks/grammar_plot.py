@@ -11,7 +11,7 @@ mpl.use("Agg")  # a renderer without a screen, to be chosen before pyplot is imp
 
 import matplotlib.pyplot as plt
 
-from benchmarks.grammar_summary import Verdict
+from benchmarks.grammar_result import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from benchmarks.grammar_summary import Result, Summary
+    from benchmarks.grammar_result import Result
+    from benchmarks.grammar_summary import Summary
 
 # Okabe and Ito's palette, told apart without colour vision too.
 _ENGINE_COLOURS: Final = (

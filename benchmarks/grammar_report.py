@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.table import Table
 
-from benchmarks.grammar_summary import BASELINE
+from benchmarks.grammar_ratios import BASELINE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from benchmarks.grammar_summary import Errors, Judgement, Ratios, Summary
+    from benchmarks.grammar_ratios import Ratios
+    from benchmarks.grammar_summary import Errors, Judgement, Summary
     from benchmarks.spread import Spread
 
 _STATISTICS: Final = ("mean", "p50", "p90", "p99", "p99_9", "max")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from benchmarks.engines.base import ENGINES
 from benchmarks.grammar_measure import Document, Job
-from benchmarks.grammar_summary import Result
+from benchmarks.grammar_result import Result
 from benchmarks.grammar_worker import EngineProcess, EngineStartError
 from benchmarks.options import make_progress
 
@@ -22,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def start_engines(
-    settings: Sequence[WorkerSettings], stack: ExitStack, console: Console
+    settings: Mapping[str, WorkerSettings], stack: ExitStack, console: Console
 ) -> tuple[dict[str, EngineProcess], dict[str, str]]:
     """Start the engines' processes.
 
     Args:
-        settings: one for each engine.
+        settings: engine -> how it is measured.
         stack: ends the processes.
         console: told what is being started.
 
@@ -36,16 +35,15 @@ def start_engines(
     """
     running: dict[str, EngineProcess] = {}
     missing: dict[str, str] = {}
-    for wanted in settings:
-        info = ENGINES[wanted.engine]
-        if not info.is_installed:
-            missing[wanted.engine] = f"not installed: pip install {info.distribution}"
+    for name, wanted in settings.items():
+        if not wanted.engine.is_installed:
+            missing[name] = f"not installed: pip install {wanted.engine.distribution}"
             continue
-        with console.status(f"starting {wanted.engine}"):
+        with console.status(f"starting {name}"):
             try:
-                running[wanted.engine] = stack.enter_context(EngineProcess(wanted))
+                running[name] = stack.enter_context(EngineProcess(wanted))
             except EngineStartError as error:
-                missing[wanted.engine] = str(error)
+                missing[name] = f"it did not start: {error}"
     return running, missing
 
 

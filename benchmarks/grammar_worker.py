@@ -15,13 +15,16 @@ import psutil
 
 from benchmarks.child_process import end_with_parent
 from benchmarks.engines.base import make_engine
-from benchmarks.grammar_measure import Broken, Clock, measure
+from benchmarks.grammar_measure import Clock, measure
+from benchmarks.grammar_outcome import Broken
 from benchmarks.grammar_warm_up import warm_up
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-    from benchmarks.grammar_measure import Job, Outcome
+    from benchmarks.engines.base import EngineInfo
+    from benchmarks.grammar_measure import Job
+    from benchmarks.grammar_outcome import Outcome
     from benchmarks.tokenizer_source import TokenizerSource
 
 _START_LIMIT_S: Final = 600.0
@@ -41,14 +44,14 @@ class WorkerSettings:
     """How an engine's process measures.
 
     Args:
-        engine: its name.
+        engine: what to measure.
         tokenizer: the tokens.
         clock: of the times and of the limit.
         limit_s: seconds a schema with its documents may take.
         memory_bytes: of address space; more is a crash.
     """
 
-    engine: str
+    engine: EngineInfo
     tokenizer: TokenizerSource
     clock: Clock
     limit_s: float

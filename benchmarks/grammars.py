@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.child_process import ONE_THREAD
 from benchmarks.engines.base import ENGINES
@@ -17,9 +17,10 @@ from benchmarks.grammar_data import GrammarDataError, by_names, draw_sample, fin
 from benchmarks.grammar_failures import failure_lines
 from benchmarks.grammar_measure import Clock
 from benchmarks.grammar_plot import save_plot
+from benchmarks.grammar_ratios import compare
 from benchmarks.grammar_report import ratio_table, summary_json, summary_table
 from benchmarks.grammar_run import measure_all, start_engines
-from benchmarks.grammar_summary import compare, summarise
+from benchmarks.grammar_summary import summarise
 from benchmarks.grammar_worker import WorkerSettings
 from benchmarks.machine import describe_command, describe_machine, describe_versions
 from benchmarks.options import add_tokenizer_flags, make_console, positive, read_tokenizer
@@ -69,30 +70,39 @@ def main(arguments: Sequence[str]) -> int:
     if options.failures is not None:
         options.failures.write_text("".join(f"{line}\n" for line in failure_lines(results)))
     if options.output is not None:
-        machine = describe_machine()
+        options.output.mkdir(parents=True, exist_ok=True)
         report = {
-            "command": describe_command("grammars", list(arguments)),
-            "date": datetime.now(UTC).isoformat(timespec="seconds"),
-            "machine": machine,
-            "versions": describe_versions(),
-            "tokenizer": {"name": tokenizer.name, "padded_size": tokenizer.padded_size},
-            "clock": options.clock.value,
-            "clock_reading_us": options.clock.reading_us(),
-            "time_limit_s": options.time_limit,
+            **_conditions(options, tokenizer, list(arguments)),
             "engines": {name: ENGINES[name].about for name in running},
             "missing": missing,
             "results": [summary_json(summary) for summary in summaries],
             "ratios": [asdict(peer) for peer in ratios],
         }
+        (options.output / "grammars.json").write_text(json.dumps(report, indent=2) + "\n")
         caption = (
             f"{len(entries):,} schemas; {tokenizer.name}, {tokenizer.padded_size:,} rows; "
-            f"{machine['processor']}, one thread, {options.clock.value} clock"
+            f"{report['machine']['processor']}, one thread, {options.clock.value} clock"
         )
-        options.output.mkdir(parents=True, exist_ok=True)
-        (options.output / "grammars.json").write_text(json.dumps(report, indent=2) + "\n")
         save_plot(summaries, results, options.output / "grammars.svg", caption=caption)
         console.print(f"wrote {options.output}/grammars.json, grammars.svg", highlight=False)
     return 0
+
+
+def _conditions(
+    options: argparse.Namespace, tokenizer: TokenizerSource, arguments: list[str]
+) -> dict[str, Any]:
+    """What the figures depend on."""
+    return {
+        "command": describe_command("grammars", arguments),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": describe_machine(),
+        "versions": describe_versions(),
+        "tokenizer": {"name": tokenizer.name, "padded_size": tokenizer.padded_size},
+        "clock": options.clock.value,
+        "clock_reading_us": round(options.clock.reading_us(), 3),
+        "time_limit_s": options.time_limit,
+        "memory_limit_gib": options.memory_limit,
+    }
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -132,14 +142,14 @@ def _select(data: GrammarData, options: argparse.Namespace) -> tuple[GrammarEntr
     return entries
 
 
-def _settings(options: argparse.Namespace, tokenizer: TokenizerSource) -> list[WorkerSettings]:
-    return [
-        WorkerSettings(
-            engine=name,
+def _settings(options: argparse.Namespace, tokenizer: TokenizerSource) -> dict[str, WorkerSettings]:
+    return {
+        name: WorkerSettings(
+            engine=ENGINES[name],
             tokenizer=tokenizer,
             clock=options.clock,
             limit_s=options.time_limit,
             memory_bytes=options.memory_limit << 30,
         )
         for name in options.backends
-    ]
+    }

@@ -1,4 +1,4 @@
-"""Engine: what MaskBench asks of a library that makes token masks; `make_engine` finds one.
+"""Engine: what MaskBench asks of a library that makes token masks; `make_engine` makes one.
 
 Unlike `grammars.backends`, nothing stands between the library and the schema: what a library
 drops in silence, or accepts wrongly, is what the benchmark counts.
@@ -59,7 +59,7 @@ class EngineInfo:
     """An engine that can be measured.
 
     Args:
-        module: of this package; has `make_engine(tokenizer, mode)`.
+        module: has `make_engine(tokenizer, mode)`.
         library: the module that must be importable.
         distribution: what pip installs.
         mode: handed to `make_engine`, for a library with several settings; "" the only one.
@@ -80,35 +80,46 @@ class EngineInfo:
 ENGINES: Final = MappingProxyType(
     {
         "tightrope": EngineInfo(
-            "tightrope", "grammars", "tightrope", about="whitespace single; no grammar cache"
+            "benchmarks.engines.tightrope",
+            "grammars",
+            "tightrope",
+            about="whitespace single; no grammar cache",
         ),
-        "llguidance": EngineInfo("llguidance", "llguidance", "llguidance", about="defaults"),
+        "llguidance": EngineInfo(
+            "benchmarks.engines.llguidance", "llguidance", "llguidance", about="defaults"
+        ),
         "xgrammar": EngineInfo(
-            "xgrammar", "xgrammar", "xgrammar", "default", about="strict_mode, fixed whitespace"
+            "benchmarks.engines.xgrammar",
+            "xgrammar",
+            "xgrammar",
+            mode="default",
+            about="strict_mode, fixed whitespace",
         ),
         "xgrammar-compliant": EngineInfo(
-            "xgrammar", "xgrammar", "xgrammar", "compliant", about="not strict, any whitespace"
+            "benchmarks.engines.xgrammar",
+            "xgrammar",
+            "xgrammar",
+            mode="compliant",
+            about="not strict, any whitespace",
         ),
-        "maskforge": EngineInfo("maskforge", "maskforge", "maskforge", about="defaults"),
+        "maskforge": EngineInfo(
+            "benchmarks.engines.maskforge", "maskforge", "maskforge", about="defaults"
+        ),
         "outlines-core": EngineInfo(
-            "outlines_core", "outlines_core", "outlines-core", about="defaults"
+            "benchmarks.engines.outlines_core", "outlines_core", "outlines-core", about="defaults"
         ),
         "lm-format-enforcer": EngineInfo(
-            "lm_format_enforcer", "lmformatenforcer", "lm-format-enforcer", about="defaults"
+            "benchmarks.engines.lm_format_enforcer",
+            "lmformatenforcer",
+            "lm-format-enforcer",
+            about="defaults",
         ),
     }
 )
 """The engines by their names, in the order of the tables."""
 
 
-def make_engine(name: str, tokenizer: TokenizerSource) -> Engine:
-    """An engine with its tables of the tokenizer ready.
-
-    Args:
-        name: one of ENGINES.
-        tokenizer: the tokens.
-    """
-    info = ENGINES[name]
-    module = import_module(f"benchmarks.engines.{info.module}")
-    engine: Engine = module.make_engine(tokenizer, info.mode)
+def make_engine(info: EngineInfo, tokenizer: TokenizerSource) -> Engine:
+    """An engine with its tables of the tokenizer ready."""
+    engine: Engine = import_module(info.module).make_engine(tokenizer, info.mode)
     return engine
