@@ -14,18 +14,16 @@ def make_engine(tokenizer, mode):
 
 class FaultyEngine:
     def compile(self, schema):
-        match schema.get("fault"):
-            case "refuse":
-                raise ValueError("not\n  this one")
-            case "die":
-                os.abort()
-            case "spin":
-                while True:
-                    pass
-            case "sleep":
-                time.sleep(3600)
-            case fault:
-                return FaultyGrammar(fault)
+        fault = schema.get("fault")
+        if fault == "refuse":
+            raise ValueError("not\n  this one")
+        if fault == "die":
+            os.abort()
+        while fault == "spin":
+            pass
+        if fault == "sleep":
+            time.sleep(3600)
+        return FaultyGrammar(fault)
 
 
 class FaultyGrammar:
