@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from engine.request import Request, SamplingParams
 from grammars.errors import GrammarError
-from grammars.spec import JsonSchema
+from grammars.spec import Cfg, JsonSchema
+from server.chat.thinking import Thinking
 from server.composition import compose
 from server.document import requested_document
 from server.errors import (
@@ -25,6 +26,7 @@ from server.errors import (
     OverloadedError,
     RequestError,
     UnavailableError,
+    UnsupportedValueError,
 )
 from server.sampling import choice_seed, sampling_params
 from server.tool_choice import CallMode, tool_use
@@ -36,12 +38,12 @@ if TYPE_CHECKING:
 
     from grammars.spec import GrammarSpec
     from server.chat.reply_format import ReplyFormat
-    from server.chat.thinking import Thinking
     from server.document import Document
     from server.grammar_compiler import ServedGrammar
     from server.services import Services
     from server.tool_choice import ToolUse
     from server.wire.chat_request import ChatCompletionRequest
+    from server.wire.policy import ParsedChatRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class AdmittedChat:
         stops: stop strings that end free text.
         ignored: fields that were taken without effect.
         unknown: fields that nobody knows.
+        cache_salt: requests with different salts share no cached prompts.
     """
 
     request: ChatCompletionRequest
@@ -71,6 +74,7 @@ class AdmittedChat:
     stops: tuple[str, ...]
     ignored: tuple[str, ...]
     unknown: tuple[str, ...]
+    cache_salt: bytes = b""
 
     @property
     def num_choices(self) -> int:
@@ -90,19 +94,37 @@ class AdmittedChat:
             prompt_token_ids=self.prompt_token_ids,
             sampling=sampling,
             constraint=None if self.grammar is None else self.grammar.matcher(),
+            cache_salt=self.cache_salt,
             on_length=self.request.on_length or "cut",
         )
 
 
-async def admit_chat(body: Mapping[str, object], services: Services) -> AdmittedChat:
-    """Admit a parsed body.
+async def admit_chat(
+    body: Mapping[str, object], services: Services, *, cache_salt: bytes = b""
+) -> AdmittedChat:
+    """Admit a parsed body of chat completions.
 
     Raises:
         ServerError: the request is refused; see `server.errors`.
     """
-    config = services.config
-    parsed = parse_chat_request(body, strict_parameters=config.strict_parameters)
-    request = parsed.request
+    parsed = parse_chat_request(body, strict_params=services.config.strict_params)
+    return await admit(parsed, services, cache_salt=cache_salt)
+
+
+async def admit(
+    parsed: ParsedChatRequest, services: Services, *, cache_salt: bytes = b""
+) -> AdmittedChat:
+    """Admit a typed request; other endpoints make one of their own bodies.
+
+    Args:
+        parsed: the request, and what of it has no effect.
+        services: what the routes work with.
+        cache_salt: see `AdmittedChat`.
+
+    Raises:
+        ServerError: the request is refused; `param` is a path in the chat request.
+    """
+    config, request = services.config, parsed.request
     if request.model not in services.model.names and not config.accept_any_model:
         raise ModelNotFoundError(request.model, services.model.names)
     check_chat_request(request, config)
@@ -112,6 +134,7 @@ async def admit_chat(body: Mapping[str, object], services: Services) -> Admitted
     _check_capacity(services, request.n or 1)
 
     prompt = await asyncio.to_thread(services.prompts.build, request)
+    _check_grammar(document, tools, prompt.thinking)
     reply_format = services.prompts.reply_format
     spec = compose(
         tools, None if document is None else document.spec, prompt.thinking, reply_format
@@ -146,6 +169,7 @@ async def admit_chat(body: Mapping[str, object], services: Services) -> Admitted
             *(["stop"] if request.stop and not has_free_text else []),
         ),
         unknown=parsed.unknown,
+        cache_salt=cache_salt,
     )
 
 
@@ -160,6 +184,20 @@ def _check_size(param: str, num_chars: int, limit: int) -> None:
     if num_chars > limit:
         raise InvalidValueError(
             param, f"at most {limit} characters of JSON Schema are allowed, got {num_chars}"
+        )
+
+
+def _check_grammar(document: Document | None, tools: ToolUse, thinking: Thinking) -> None:
+    """A context-free grammar holds for the whole answer: nothing may stand before or beside it."""
+    if document is None or not isinstance(document.spec, Cfg):
+        return
+    if tools.mode is CallMode.AUTO:
+        raise UnsupportedValueError(
+            document.param, "a grammar cannot be combined with tools; set tool_choice to 'none'"
+        )
+    if tools.mode is CallMode.NONE and thinking is Thinking.OPEN:
+        raise UnsupportedValueError(
+            document.param, "a grammar cannot follow thoughts; turn thinking off"
         )
 
 

@@ -37,7 +37,7 @@ class ServerConfig:
         grammar_backend: name of the grammar backend, "tightrope" is our own.
         grammar_cache_bytes: memory for compiled grammars, in bytes.
         max_concurrent_compiles: grammars compiled at the same time; others wait.
-        strict_parameters: refuse unknown request fields instead of naming them in a header.
+        strict_params: refuse unknown request fields instead of naming them in a header.
         max_body_bytes: bytes of a request body, counted as they arrive.
         max_header_bytes: bytes of the request line and all headers.
         header_timeout_s: seconds until a connection must have sent its headers.
@@ -69,7 +69,7 @@ class ServerConfig:
     grammar_backend: str = "tightrope"
     grammar_cache_bytes: int = 256 * 2**20
     max_concurrent_compiles: int = 2
-    strict_parameters: bool = False
+    strict_params: bool = False
     max_body_bytes: int = 10 * 2**20
     max_header_bytes: int = 64 * 2**10
     header_timeout_s: float = 30.0

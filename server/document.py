@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
-from grammars.spec import Choice, JsonObject, JsonSchema, Regex, Structure
+from grammars.spec import Cfg, Choice, JsonObject, JsonSchema, Regex, Structure
 from server.errors import InvalidResponseFormatError, InvalidValueError, UnsupportedValueError
 from server.structural_tag import structural_tag
 from server.wire.formats import (
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from server.wire.chat_request import ChatCompletionRequest
     from server.wire.formats import ResponseFormat, StructuredOutputs
 
-DocumentSpec: TypeAlias = JsonSchema | JsonObject | Regex | Choice | Structure
+DocumentSpec: TypeAlias = JsonSchema | JsonObject | Regex | Choice | Cfg | Structure
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,8 @@ class Document:
             case Regex():  # a pattern has no places of a document in it
                 reason = reason.removeprefix("(root): ")
                 return InvalidResponseFormatError(self.param, reason, kind="pattern")
+            case Cfg():
+                return InvalidResponseFormatError(self.param, reason, kind="grammar")
             case JsonObject() | Choice() | Structure():
                 return InvalidResponseFormatError(self.param, reason, kind="constraint")
             case _:
@@ -68,7 +70,7 @@ def requested_document(request: ChatCompletionRequest, *, max_choices: int) -> D
     if request.guided_grammar is not None:
         return _grammar_document(request.guided_grammar, "guided_grammar")
     if request.grammar is not None:
-        return _grammar_document(request.grammar, "grammar")
+        return Document(Cfg("gbnf", request.grammar), "grammar")
     if request.json_schema is not None:
         return Document(JsonSchema.from_value(request.json_schema), "json_schema")
     return _format_document(request.response_format)
@@ -157,4 +159,5 @@ def _choice_document(options: list[str], param: str, max_choices: int) -> Docume
 
 
 def _grammar_document(text: str, param: str) -> Document:
-    raise UnsupportedValueError(param, "grammars are not supported; use a JSON Schema or a regex")
+    """A grammar whose language nobody tells: rules of GBNF have `::=`, those of Lark do not."""
+    return Document(Cfg("gbnf" if "::=" in text else "lark", text), param)

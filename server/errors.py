@@ -8,7 +8,7 @@ ServerError
 │   ├── MissingFieldError            a required field is absent
 │   ├── UnsupportedParameterError    a field that we do not honour and may not ignore
 │   ├── UnsupportedValueError        a known field, with a value that we do not honour
-│   ├── UnknownParameterError        a field that nobody knows (strict parameters only)
+│   ├── UnknownParameterError        a field that nobody knows (--strict-params only)
 │   ├── ContextLengthError           the prompt does not fit
 │   ├── InvalidResponseFormatError   the grammars room refused the response format
 │   └── InvalidToolError             a tool's parameters cannot be enforced
@@ -100,11 +100,11 @@ class UnsupportedValueError(RequestError):
 
 
 class UnknownParameterError(RequestError):
-    """A field that nobody knows, while the server runs with strict parameters."""
+    """A field that nobody knows, while the server runs with --strict-params."""
 
     def __init__(self, param: str) -> None:
         super().__init__(
-            f"{param}: unknown parameter; remove it or start the server without strict parameters",
+            f"{param}: unknown parameter; remove it or start the server without --strict-params",
             param=param,
             code="unknown_parameter",
         )

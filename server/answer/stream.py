@@ -11,6 +11,7 @@ import msgspec
 from server.answer.bodies import (
     chunk_body,
     chunk_choice,
+    closed_note,
     finish_reason,
     logprobs_body,
     usage_body,
@@ -105,7 +106,8 @@ class _ChunkEncoder:
         if step.finish is not None:
             finish = finish_reason(step.finish, is_legacy=state.is_legacy)
             logprobs = self._take_logprobs(state)
-            yield self._chunk(chunk_choice(state.index, {}, finish=finish, logprobs=logprobs))
+            choice = chunk_choice(state.index, {}, finish=finish, logprobs=logprobs)
+            yield self._chunk(choice, closed_note([state.index] if step.was_closed else []))
 
     def usage(self, usage: Json) -> bytes:
         """The last chunk, without choices."""
@@ -117,6 +119,6 @@ class _ChunkEncoder:
         logprobs, state.logprobs = state.logprobs, []
         return logprobs_body(self._vocabulary, logprobs)
 
-    def _chunk(self, choice: Json) -> bytes:
-        body = chunk_body(self._head, [choice])
+    def _chunk(self, choice: Json, note: Json | None = None) -> bytes:
+        body = chunk_body(self._head, [choice]) | (note or {})
         return sse(body | {"usage": None} if self.with_usage else body)

@@ -29,6 +29,7 @@ async def whole_answer(
     messages = [ReplyMessage() for _ in range(chat.num_choices)]
     logprobs: list[list[TokenLogprobs]] = [[] for _ in messages]
     finishes: dict[int, FinishName] = {}
+    closed: list[int] = []
     async with aclosing(generation.steps()) as steps:
         async for choice, step in steps:
             for event in step.events:
@@ -36,6 +37,8 @@ async def whole_answer(
             logprobs[choice] += step.logprobs
             if step.finish is not None:
                 finishes[choice] = step.finish
+            if step.was_closed:
+                closed.append(choice)
     choices = [
         choice_body(
             index,
@@ -47,4 +50,4 @@ async def whole_answer(
         )
         for index, message in enumerate(messages)
     ]
-    return completion_body(head, choices, generation.usage)
+    return completion_body(head, choices, generation.usage, sorted(closed))

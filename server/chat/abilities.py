@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING, Final
 
 from server.calls.formats import shown_format
@@ -27,7 +26,6 @@ _TOOL: Final[dict[str, object]] = {
     },
 }
 _SHORT_ID: Final = "probecal1"
-_NO_TEXT: Final[tuple[str | None, ...]] = ("", None)
 _QUESTION: Final[TemplateMessage] = {"role": "user", "content": "hi"}
 _SYSTEM: Final[TemplateMessage] = {"role": "system", "content": "probe of system messages"}
 
@@ -40,7 +38,6 @@ class TemplateAbilities:
         renders_tools: tools that are passed to it show up in the prompt.
         calls: the format in which it writes earlier calls; None: in none that we know.
         takes_arguments_as_text: it wants the arguments of calls as JSON text, not as an object.
-        empty_content: the content that it wants beside calls where there is no text.
         takes_several_calls: a message may have more than one call.
         takes_system: a system message may come first.
         takes_several_systems: more than one may.
@@ -49,7 +46,6 @@ class TemplateAbilities:
     renders_tools: bool
     calls: CallSyntax | None
     takes_arguments_as_text: bool
-    empty_content: str | None
     takes_several_calls: bool
     takes_system: bool
     takes_several_systems: bool
@@ -73,27 +69,23 @@ def find_abilities(
     renders_tools = _NAME in probe(_QUESTION, tools=[_TOOL])
     tools = [_TOOL] if renders_tools else []
     calls: CallSyntax | None = None
-    takes_text, empty = False, _NO_TEXT[0]
-    for takes_text, empty in product((False, True), _NO_TEXT):
-        history = _history(1, empty=empty, as_text=takes_text)
-        calls = shown_format(probe(*history, tools=tools), _NAME, _ARGUMENTS)
-        if calls is not None:
-            break
-    else:
-        takes_text, empty = False, _NO_TEXT[0]
-    several = _history(2, empty=empty, as_text=takes_text)
+    takes_text = False
+    for as_text in (False, True):
+        rendered = probe(*_history(1, as_text=as_text), tools=tools)
+        if calls is None and (calls := shown_format(rendered, _NAME, _ARGUMENTS)) is not None:
+            takes_text = as_text
+    several = _history(2, as_text=takes_text)
     return TemplateAbilities(
         renders_tools=renders_tools,
         calls=calls,
         takes_arguments_as_text=takes_text,
-        empty_content=empty,
         takes_several_calls=calls is None or bool(probe(*several, tools=tools)),
         takes_system=str(_SYSTEM["content"]) in probe(_SYSTEM, _QUESTION),
         takes_several_systems=bool(probe(_SYSTEM, _SYSTEM, _QUESTION)),
     )
 
 
-def _history(num_calls: int, *, empty: str | None, as_text: bool) -> list[TemplateMessage]:
+def _history(num_calls: int, *, as_text: bool) -> list[TemplateMessage]:
     """A conversation in which the assistant called the probe this many times at once."""
     call_ids = [f"{_SHORT_ID[:-1]}{index}" for index in range(num_calls)]
     function = {"name": _NAME, "arguments": _ARGUMENTS_TEXT if as_text else _ARGUMENTS}
@@ -102,4 +94,4 @@ def _history(num_calls: int, *, empty: str | None, as_text: bool) -> list[Templa
         {"role": "tool", "content": "ok", "tool_call_id": call_id, "name": _NAME}
         for call_id in call_ids
     ]
-    return [_QUESTION, {"role": "assistant", "content": empty, "tool_calls": calls}, *results]
+    return [_QUESTION, {"role": "assistant", "content": "", "tool_calls": calls}, *results]

@@ -71,8 +71,7 @@ def _adapted(
         arguments = _adapted_arguments(function["arguments"], abilities, syntax)
         call_id = _short_id(str(call["id"])) if has_short_ids else call["id"]
         calls.append(call | {"id": call_id, "function": function | {"arguments": arguments}})
-    content = message["content"] or abilities.empty_content
-    return message | {"content": content, "tool_calls": calls}
+    return message | {"tool_calls": calls}
 
 
 def _adapted_arguments(

@@ -105,6 +105,10 @@ class PromptBuilder:
         if least >= self._max_model_len:
             raise ContextLengthError(least, self._max_model_len, is_exact=False)
         token_ids = self._tokenizer.encode(rendered, shield)
+        if not token_ids:
+            raise InvalidValueError(
+                "messages", "the chat template makes an empty prompt of them; add a user message"
+            )
         if len(token_ids) >= self._max_model_len:
             raise ContextLengthError(len(token_ids), self._max_model_len)
         return tuple(token_ids)

@@ -37,6 +37,8 @@ class ReplyStep:
         num_tokens: tokens of the step.
         num_reasoning_tokens: those of them that are thoughts or their tags.
         finish: set on the last step.
+        was_closed: on the last step: the length limit has narrowed what was written, so that it is
+            whole (`on_length: "close"`).
     """
 
     events: tuple[ReplyEvent, ...]
@@ -44,6 +46,7 @@ class ReplyStep:
     num_tokens: int = 0
     num_reasoning_tokens: int = 0
     finish: FinishName | None = None
+    was_closed: bool = False
 
 
 class ChoiceReply:
@@ -110,6 +113,7 @@ class ChoiceReply:
             num_tokens=len(output.token_ids),
             num_reasoning_tokens=num_reasoning_tokens,
             finish=None if finish is None else self._finish_name(finish),
+            was_closed=output.was_closed,
         )
 
     def _parse(self, pieces: Iterable[Piece]) -> list[ReplyEvent]:

@@ -13,6 +13,7 @@ from server.answer.ids import answer_head
 from server.answer.stream import streamed_answer
 from server.answer.whole import whole_answer
 from server.body import read_json_object
+from server.caller import cache_salt
 from server.disconnect import EventStreamResponse, unless_disconnected
 from server.generation import Generation
 
@@ -32,7 +33,9 @@ def chat_routes(services: Services) -> APIRouter:
     @router.post("/v1/chat/completions", response_model=None)
     async def create_chat_completion(request: Request) -> Response:
         body = await read_json_object(request, services.config)
-        chat = await unless_disconnected(request.receive, admit_chat(body, services))
+        chat = await unless_disconnected(
+            request.receive, admit_chat(body, services, cache_salt=cache_salt(request))
+        )
         generation = Generation(chat, services)
         head = answer_head(services.model)
         headers = _headers(chat)

@@ -66,13 +66,13 @@ class ParsedChatRequest:
 
 
 def parse_chat_request(
-    body: Mapping[str, object], *, strict_parameters: bool = False
+    body: Mapping[str, object], *, strict_params: bool = False
 ) -> ParsedChatRequest:
     """Type a parsed body.
 
     Raises:
         UnsupportedParameterError: a field of `REFUSED_FIELDS` is set.
-        UnknownParameterError: an unknown field, with `strict_parameters`.
+        UnknownParameterError: an unknown field, with `strict_params`.
         RequestError: a field is missing or has a wrong value; `param` is its path.
     """
     for name, way_out in REFUSED_FIELDS.items():
@@ -84,6 +84,6 @@ def parse_chat_request(
         raise request_error(error, body) from error
     ignored = tuple(name for name in IGNORED_FIELDS if getattr(request, name) is not None)
     unknown = tuple(unknown_fields(request))
-    if unknown and strict_parameters:
+    if unknown and strict_params:
         raise UnknownParameterError(unknown[0])
     return ParsedChatRequest(request, ignored, unknown)

@@ -36,7 +36,7 @@ def test_without_flags_the_defaults_are_served_under_the_folders_name(served, ti
 def test_flags_reach_both_configurations(served):
     _, engine_config, server_config, _ = served(
         *("--host", "0.0.0.0", "--port", "9000", "--served-names", "a", "--served-names", "b"),
-        *("--tool-format", "hermes", "--grammar-backend", "llguidance", "--strict-parameters"),
+        *("--tool-format", "hermes", "--grammar-backend", "llguidance", "--strict-params"),
         *("--device", "cpu", "--dtype", "float32", "--max-model-len", "64", "--max-num-seqs", "4"),
     )
     assert server_config == ServerConfig(
@@ -45,7 +45,7 @@ def test_flags_reach_both_configurations(served):
         served_names=("a", "b"),
         tool_format="hermes",
         grammar_backend="llguidance",
-        strict_parameters=True,
+        strict_params=True,
     )
     assert engine_config == EngineConfig(
         device="cpu", dtype="float32", max_model_len=64, max_num_seqs=4

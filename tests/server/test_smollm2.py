@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from engine.config import EngineConfig
 from server.assembly import load_server
 from server.config import ServerConfig
+from server.engine_process.settings import EngineProcessConfig
 from tests.support.chat_server import running
 
 pytestmark = pytest.mark.model
@@ -42,6 +43,7 @@ def client(smollm2_folder):
         smollm2_folder,
         EngineConfig(max_model_len=1024, max_num_seqs=8),
         ServerConfig(served_names=("smollm2",)),
+        EngineProcessConfig(engine_process=False),
         announce=stages.append,
     )
     assert stages[0] == "Loading the tokenizer"

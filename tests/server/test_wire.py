@@ -188,9 +188,9 @@ def test_fields_without_effect_and_unknown_ones_are_listed():
     assert parsed.unknown == ("flux", "messages[0].zz", "tools[0].q")
 
 
-def test_strict_parameters_refuse_unknown_fields():
+def test_strict_params_refuse_unknown_fields():
     with pytest.raises(RequestError, match="flux: unknown parameter") as caught:
-        parse_chat_request(BASE | {"flux": 1}, strict_parameters=True)
+        parse_chat_request(BASE | {"flux": 1}, strict_params=True)
     assert caught.value.code == "unknown_parameter"
 
 

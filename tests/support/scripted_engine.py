@@ -46,6 +46,7 @@ class ScriptedEngine:
         tokens_per_step: tokens of one output.
         pause_after: outputs after which nothing more comes until the request is aborted.
         fails_after: outputs after which the request fails with an error.
+        was_closed: whether the last outputs say that the limit has closed the text.
     """
 
     vocabulary: Vocabulary
@@ -53,6 +54,7 @@ class ScriptedEngine:
     tokens_per_step: int = 1
     pause_after: int | None = None
     fails_after: int | None = None
+    was_closed: bool = False
     is_alive: bool = True
     num_waiting: int = 0
     requests: list[Request] = field(default_factory=list)
@@ -108,7 +110,7 @@ class ScriptedEngine:
             yield RequestOutput(request.request_id, tuple(step), self._logprobs(request, step))
         is_whole = request.constraint is None or request.constraint.is_complete
         assert reason is FinishReason.LENGTH or is_whole, f"{text!r} is not complete"
-        yield RequestOutput(request.request_id, (), (), reason)
+        yield RequestOutput(request.request_id, (), (), reason, was_closed=self.was_closed)
 
     def _follow(self, request: Request) -> Iterator[RequestOutput]:
         """Take the token that ends soonest of those that the mask allows."""

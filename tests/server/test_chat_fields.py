@@ -1,0 +1,464 @@
+"""Fields of chat requests beside the common ones: each is honoured, or refused by name."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from server.config import ServerConfig
+from tests.support.chat_server import (
+    MODEL,
+    OPEN_THINKING_TEMPLATE,
+    THINKING_TEMPLATE,
+    make_services,
+    running,
+)
+
+USER: Any = [{"role": "user", "content": "hi"}]
+NUMBER: Any = {
+    "type": "object",
+    "properties": {"n": {"type": "integer"}},
+    "required": ["n"],
+    "additionalProperties": False,
+}
+F: Any = {"type": "function", "function": {"name": "f", "parameters": NUMBER}}
+CODE: Any = {"type": "custom", "custom": {"name": "code", "description": "runs it"}}
+WORD: Any = {
+    "type": "custom",
+    "custom": {
+        "name": "word",
+        "format": {"type": "grammar", "grammar": {"syntax": "regex", "definition": "[a-z]+|"}},
+    },
+}
+
+
+def hermes(name: str, arguments: str) -> str:
+    return f'<tool_call>\n{{"name": "{name}", "arguments": {arguments}}}\n</tool_call>'
+
+
+def post(services, **fields: object) -> httpx.Response:
+    body = {"model": MODEL, "messages": USER} | fields
+    with running(services) as url:
+        return httpx.post(f"{url}/v1/chat/completions", json=body, timeout=60)
+
+
+def choice_of(services, **fields: object) -> Any:
+    response = post(services, **fields)
+    assert response.status_code == 200, response.text
+    return response.json()["choices"][0]
+
+
+def streamed(services, **fields: object) -> list[Any]:
+    """The chunks of a stream."""
+    response = post(services, stream=True, **fields)
+    events = [block.removeprefix("data: ") for block in response.text.strip().split("\n\n")]
+    assert events[-1] == "[DONE]"
+    return [json.loads(event) for event in events[:-1]]
+
+
+def error_of(**fields: object) -> Any:
+    """The error of a request that is refused before anything is generated."""
+    services = make_services("ok")
+    response = post(services, **fields)
+    assert response.status_code == 400, response.text
+    assert services.engine.requests == []
+    return response.json()["error"]
+
+
+def prompt_of(services) -> str:
+    (request,) = services.engine.requests
+    return bytes(token for token in request.prompt_token_ids if token < 256).decode()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_custom_tools_are_called_with_their_text(stream):
+    """R16: the chunks, which OpenAI's stream helper cannot read but its client can."""
+    text = hermes("code", '{"input": "print(\\"é\\")\\n"}') + "\n" + hermes("f", '{"n": 1}')
+    services = make_services(text)
+    if not stream:
+        choice = choice_of(services, tools=[F, CODE], tool_choice="required")
+        first, second = choice["message"]["tool_calls"]
+        assert choice["finish_reason"] == "tool_calls"
+        assert first == {
+            "id": first["id"],
+            "type": "custom",
+            "custom": {"name": "code", "input": 'print("é")\n'},
+        }
+        assert (second["type"], second["function"]["arguments"]) == ("function", '{"n": 1}')
+    else:
+        chunks = streamed(services, tools=[F, CODE], tool_choice="required")
+        pieces = [
+            piece
+            for chunk in chunks
+            for piece in chunk["choices"][0]["delta"].get("tool_calls", [])
+            if piece["index"] == 0
+        ]
+        assert pieces[0] == {
+            "index": 0,
+            "id": pieces[0]["id"],
+            "type": "custom",
+            "custom": {"name": "code", "input": ""},
+        }
+        assert all(set(piece) == {"index", "custom"} for piece in pieces[1:])
+        assert "".join(piece["custom"]["input"] for piece in pieces) == 'print("é")\n'
+    assert "runs it" in prompt_of(services)
+
+
+def test_the_input_of_a_custom_tool_is_held_to_its_pattern():
+    choice = {"type": "custom", "custom": {"name": "word"}}
+    services = make_services(hermes("word", '{"input": "abc"}'))
+    made = choice_of(services, tools=[WORD, F], tool_choice=choice)["message"]["tool_calls"]
+    assert made[0]["custom"] == {"name": "word", "input": "abc"}
+    constraint = post_constraint(tools=[WORD], tool_choice=choice)
+    prefix = '\n{"name": "word", "arguments": {"input": "'
+    assert all(constraint.accept_token(token) for token in (261, *prefix.encode()))
+    assert not constraint.accept_token(ord("A"))
+    assert constraint.accept_token(ord('"'))
+
+
+def post_constraint(**fields: object) -> Any:
+    """The matcher that a request's grammar begins with."""
+    services = make_services("x", pause_after=0)
+    body = {"model": MODEL, "messages": USER, "stream": True} | fields
+    with (
+        running(services) as url,
+        httpx.stream("POST", f"{url}/v1/chat/completions", json=body, timeout=60) as response,
+    ):
+        assert response.status_code == 200
+    return services.engine.requests[0].constraint
+
+
+def test_earlier_custom_calls_are_shown_as_they_were_made():
+    called = {"id": "a", "type": "custom", "custom": {"name": "code", "input": "x\n"}}
+    messages = [
+        *USER,
+        {"role": "assistant", "tool_calls": [called]},
+        {"role": "tool", "tool_call_id": "a", "content": "done"},
+    ]
+    services = make_services("ok")
+    choice_of(services, messages=messages, tools=[CODE])
+    assert '{"name": "code", "arguments": {"input": "x\\n"}}' in prompt_of(services)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [("auto", hermes("f", '{"n": 1}')), ({"name": "f"}, hermes("f", '{"n": 1}')), ("none", "hi")],
+)
+def test_the_older_functions_are_called_by_function_call(call, text, stream):
+    functions = [F["function"], {"name": "g"}]
+    services = make_services(text)
+    if stream:
+        choices = [
+            c["choices"][0] for c in streamed(services, functions=functions, function_call=call)
+        ]
+        pieces = [c["delta"]["function_call"] for c in choices if "function_call" in c["delta"]]
+        made = {
+            "name": "".join(piece.get("name", "") for piece in pieces),
+            "arguments": "".join(piece["arguments"] for piece in pieces),
+        }
+        finish = choices[-1]["finish_reason"]
+        assert not any("tool_calls" in c["delta"] for c in choices)
+    else:
+        choice = choice_of(services, functions=functions, function_call=call)
+        made = choice["message"].get("function_call", {"name": "", "arguments": ""})
+        finish = choice["finish_reason"]
+        assert "tool_calls" not in choice["message"]
+    if call == "none":
+        assert (made["name"], finish) == ("", "stop")
+    else:
+        assert (made, finish) == ({"name": "f", "arguments": '{"n": 1}'}, "function_call")
+
+
+def test_the_older_functions_are_called_once_at_most():
+    text = hermes("f", '{"n": 1}')
+    response = post(make_services(f"{text}\n{text}"), functions=[F["function"]])
+    assert response.status_code == 500  # the script is held to the grammar
+
+
+def test_earlier_function_calls_are_rendered_as_calls():
+    messages = [
+        *USER,
+        {
+            "role": "assistant",
+            "content": None,
+            "function_call": {"name": "f", "arguments": '{"n": 2}'},
+        },
+        {"role": "function", "name": "f", "content": "result of f"},
+    ]
+    services = make_services("ok")
+    choice_of(services, messages=messages, functions=[F["function"]])
+    assert '{"name": "f", "arguments": {"n": 2}}' in prompt_of(services)
+    assert "result of f" in prompt_of(services)
+
+
+def test_allowed_tools_are_shown_all_and_callable_in_part():
+    allowed = {
+        "type": "allowed_tools",
+        "allowed_tools": {
+            "mode": "required",
+            "tools": [{"type": "custom", "custom": {"name": "code"}}],
+        },
+    }
+    services = make_services(None)
+    choice = choice_of(services, tools=[F, CODE], tool_choice=allowed)
+    assert [call["custom"]["name"] for call in choice["message"]["tool_calls"]] == ["code"]
+    assert '"name": "f"' in prompt_of(services)
+
+
+LEGACY_TAG = {
+    "type": "structural_tag",
+    "structures": [{"begin": "<f=a>", "schema": NUMBER, "end": "</f>"}],
+    "triggers": ["<f="],
+}
+SEQUENCE_TAG = {
+    "type": "structural_tag",
+    "format": {
+        "type": "sequence",
+        "elements": [
+            {"type": "tag", "begin": "<t>", "content": {"type": "any_text"}, "end": "</t>"},
+            {
+                "type": "or",
+                "elements": [
+                    {"type": "const_string", "value": "yes"},
+                    {"type": "regex", "pattern": "[0-9]{2}"},
+                ],
+            },
+            {
+                "type": "tags_with_separator",
+                "tags": [
+                    {
+                        "type": "tag",
+                        "begin": "[",
+                        "content": {"type": "json_schema", "json_schema": {"type": "boolean"}},
+                        "end": "]",
+                    }
+                ],
+                "separator": ";",
+            },
+        ],
+    },
+}
+TRIGGERED_TAG = {
+    "type": "structural_tag",
+    "format": {
+        "type": "triggered_tags",
+        "triggers": ["<f"],
+        "tags": [
+            {"begin": "<f1>", "content": {"type": "const_string", "value": "x"}, "end": "</f1>"},
+            {"begin": "<f2>", "content": {"type": "any_text"}, "end": "</f2>"},
+        ],
+        "stop_after_first": True,
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("tag", "accepted", "refused"),
+    [
+        (LEGACY_TAG, ["hi", 'a <f=a>{"n": 1}</f> b', "<f"], ["<f=b>", '<f=a>{"n": "x"}</f>']),
+        (SEQUENCE_TAG, ["<t>hm</t>yes", "<t></t>12[true];[false]"], ["yes", "<t>hm</t>no"]),
+        (TRIGGERED_TAG, ["hi", "a<f1>x</f1>b", "<f2> < </f2>"], ["<f3>", "<f1>x</f1><f2>"]),
+    ],
+)
+@pytest.mark.parametrize("field", ["response_format", "structured_outputs", "as text"])
+def test_structural_tags_bind_what_stands_in_them(tag, accepted, refused, field):
+    fields: Any = {
+        "response_format": {"response_format": tag},
+        "structured_outputs": {"structured_outputs": {"structural_tag": tag}},
+        "as text": {"structured_outputs": {"structural_tag": json.dumps(tag)}},
+    }[field]
+    for text in accepted if field == "response_format" else accepted[:1]:
+        assert choice_of(make_services(text), **fields)["message"]["content"] == text
+    for text in refused if field == "response_format" else refused[:1]:
+        assert post(make_services(text), **fields).status_code == 500  # the script is held to it
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"grammar": 'root ::= "a" [0-9]+'},
+        {"guided_grammar": 'root ::= "a" [0-9]+'},
+        {"structured_outputs": {"grammar": 'start: "a" /[0-9]+/'}},
+        {"response_format": {"type": "grammar", "grammar": 'start: "a" /[0-9]+/'}},
+        {"response_format": {"type": "regex", "pattern": "a[0-9]+"}},
+        {"json_schema": {"const": "a12"}},
+    ],
+)
+def test_grammars_of_every_kind_bind_the_text(fields):
+    text = '"a12"' if "json_schema" in fields else "a12"
+    services = make_services(text)
+    assert choice_of(services, **fields)["message"]["content"] == text
+    assert services.engine.requests[0].constraint is not None
+
+
+@pytest.mark.parametrize(
+    ("fields", "param", "code", "message"),
+    [
+        ({"tools": [F], "functions": [F["function"]]}, "tools", "invalid_value", "functions"),
+        ({"function_call": {"name": "f"}}, "function_call.name", "invalid_value", "no function"),
+        (
+            {"functions": [{"name": "f"}, {"name": "f"}]},
+            "functions[1].name",
+            "invalid_value",
+            "two tools are named 'f'",
+        ),
+        (
+            {"functions": [{"name": "f", "parameters": {"type": "objekt"}}]},
+            "functions[0].parameters",
+            "invalid_function_parameters",
+            "arguments are an object",
+        ),
+        (
+            {"tools": [F], "tool_choice": {"type": "custom", "custom": {"name": "f"}}},
+            "tool_choice.custom.name",
+            "invalid_value",
+            "no tool is named 'f'",
+        ),
+        (
+            {"tools": [{"type": "custom", "custom": {"name": "x", "format": {"type": "json"}}}]},
+            "tools[0].custom.format.type",
+            "invalid_value",
+            "'json' is not one of",
+        ),
+        ({"grammar": "root ::= ("}, "grammar", None, "Invalid grammar for grammar: "),
+        ({"grammar": "root ::= nowhere"}, "grammar", None, "nowhere"),
+        ({"structured_outputs": {"grammar": ""}}, "structured_outputs.grammar", None, ""),
+        (
+            {"grammar": 'root ::= "a"', "tools": [F]},
+            "grammar",
+            "unsupported_value",
+            "cannot be combined with tools",
+        ),
+        (
+            {"grammar": 'root ::= "a"', "json_schema": {}},
+            "json_schema",
+            "invalid_value",
+            "cannot be combined with grammar",
+        ),
+        (
+            {"structured_outputs": {"structural_tag": "{"}},
+            "structured_outputs.structural_tag",
+            "invalid_value",
+            "the text is not JSON",
+        ),
+        (
+            {"response_format": {"type": "structural_tag", "format": {"type": "magic"}}},
+            "response_format.format.type",
+            "unsupported_value",
+            "'magic' is not supported; use one of const_string, ",
+        ),
+        (
+            {"response_format": {"type": "structural_tag", "format": {"type": "regex"}}},
+            "response_format.format.pattern",
+            "missing_required_parameter",
+            "required",
+        ),
+        (
+            {"response_format": LEGACY_TAG | {"triggers": ["<g="]}},
+            "response_format.triggers",
+            "invalid_value",
+            "no trigger begins the tag '<f=a>'",
+        ),
+        ({"on_length": "grow"}, "on_length", "invalid_value", "'cut' or 'close'"),
+        (
+            {"continue_final_message": True},
+            "continue_final_message",
+            "invalid_value",
+            "the last message must be the assistant's",
+        ),
+        (
+            {
+                "continue_final_message": True,
+                "messages": [*USER, {"role": "assistant", "content": "I"}],
+                "json_schema": {},
+            },
+            "continue_final_message",
+            "invalid_value",
+            "a constraint holds for whole answers",
+        ),
+        (
+            {"messages": [*USER, {"role": "function", "name": "f", "content": "1"}]},
+            "messages[1].name",
+            "invalid_value",
+            "no assistant message just before this one calls 'f'",
+        ),
+        (
+            {"messages": [*USER, {"role": "assistant", "tool_calls": [{"id": "a"}]}]},
+            "messages[1].tool_calls[0].function",
+            "missing_required_parameter",
+            "required",
+        ),
+    ],
+)
+def test_what_cannot_be_done_is_refused_by_name(fields, param, code, message):
+    error = error_of(**fields)
+    assert (error["param"], error["code"]) == (param, code)
+    assert message in error["message"]
+
+
+def test_a_grammar_cannot_follow_thoughts_that_the_prompt_has_begun():
+    services = make_services("ok", template=OPEN_THINKING_TEMPLATE)
+    response = post(services, grammar='root ::= "a"')
+    assert response.json()["error"]["message"] == (
+        "grammar: a grammar cannot follow thoughts; turn thinking off"
+    )
+    services = make_services("a", template=THINKING_TEMPLATE)
+    assert choice_of(services, grammar='root ::= "a"')["message"]["content"] == "a"
+
+
+def test_a_message_can_be_continued():
+    messages = [*USER, {"role": "assistant", "content": "Once upon"}]
+    services = make_services(" a time", template=THINKING_TEMPLATE)
+    fields = {"continue_final_message": True, "add_generation_prompt": False}
+    assert choice_of(services, messages=messages, **fields)["message"]["content"] == " a time"
+    assert prompt_of(services).endswith("assistant\nOnce upon")
+    services = make_services("ok")
+    choice_of(services, messages=messages, add_generation_prompt=False)
+    assert prompt_of(services).endswith("Once upon\n")
+
+
+def test_fields_for_the_engine_reach_it():
+    services = make_services("ok")
+    choice_of(services, on_length="close", logprobs=True, logprobs_of="model")
+    (request,) = services.engine.requests
+    assert (request.on_length, request.sampling.logprobs_of) == ("close", "model")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_answer_that_the_limit_has_closed_is_whole_and_says_so(stream):
+    services = make_services('{"n": 1}', was_closed=True)
+    fields = {"json_schema": NUMBER, "on_length": "close", "max_tokens": 20}
+    if stream:
+        last = streamed(services, **fields)[-1]
+    else:
+        last = post(services, **fields).json()
+    assert last["choices"][0]["finish_reason"] == "stop"
+    assert last["tightrope"] == {"closed_choices": [0]}
+
+
+def test_callers_with_different_keys_share_no_cached_prompts():
+    services = make_services("ok")
+    with running(services) as url:
+        for key in ("Bearer a", "Bearer b", "Bearer a"):
+            body = {"model": MODEL, "messages": USER}
+            headers = {"authorization": key}
+            httpx.post(f"{url}/v1/chat/completions", json=body, headers=headers, timeout=60)
+    first, second, third = (request.cache_salt for request in services.engine.requests)
+    assert first == third != second
+
+
+def test_strict_params_refuse_what_nobody_knows():
+    services = make_services("ok", config=ServerConfig(strict_params=True))
+    error = post(services, flux=1).json()["error"]
+    assert (error["param"], error["code"]) == ("flux", "unknown_parameter")
+
+
+@pytest.mark.parametrize("effort", ["none", "minimal", "low", "medium", "high", "xhigh", "max"])
+def test_an_effort_is_honoured_or_named_as_ignored(effort):
+    response = post(make_services("ok", template=THINKING_TEMPLATE), reasoning_effort=effort)
+    ignored = response.headers.get("x-tightrope-ignored")
+    assert ignored == (None if effort == "none" else "reasoning_effort")
