@@ -71,13 +71,14 @@ class CfgStates:
         read = known.lexer.labels[label - 1]
         kernel: set[Item] = set()
         for scan in read.ended:
-            if scan in self._ignored:
-                kernel |= known.items - {END}
             kernel |= known.scans.get(scan, frozenset())
         for opened in read.opened:
             waiting = known.scans[opened.scan]
             kernel.update(self._parser.inside(opened.scan, waiting, opened.lexer))
-        self._tables.set_action(state, label, Goto(self._state(self._parser.completed(kernel))))
+        items = self._parser.completed(kernel)
+        if not self._ignored.isdisjoint(read.ended):
+            items |= known.items - {END}  # a text does not end with what is ignored
+        self._tables.set_action(state, label, Goto(self._state(items)))
 
     def expand_resume(self, state: int, outcome: int) -> None:
         """Never called: no label pushes a frame."""
