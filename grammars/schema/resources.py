@@ -128,7 +128,7 @@ class Resources:
             if isinstance(place.schema, dict):
                 resource = self._enter(place, place.schema, outer)
                 referred += self._references(place.schema, resource)
-                pending += [(child, resource) for child in _subschemas(place.pointer, place.schema)]
+                pending += [(child, resource) for child in subschemas(place.pointer, place.schema)]
         return referred
 
     def _enter(self, place: Named, schema: dict[str, Json], outer: Resource) -> Resource:
@@ -191,8 +191,8 @@ def absolute(reference: str, base: str) -> tuple[str, str]:
     return urljoin(base, uri) if uri else base, unquote(fragment)
 
 
-def _subschemas(pointer: str, schema: dict[str, Json]) -> Iterator[Named]:
-    """The places directly inside a schema where another schema stands."""
+def subschemas(pointer: str, schema: dict[str, Json]) -> Iterator[Named]:
+    """The places directly inside a schema where another schema stands; booleans are left out."""
     for keyword in _SCHEMA_KEYWORDS:
         child = schema.get(keyword)
         if isinstance(child, list):
