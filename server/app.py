@@ -61,7 +61,9 @@ def create_app(services: Services, *, lifespan: Lifespan | None = None) -> FastA
     app.add_exception_handler(ServerError, _answer_error)
     app.add_exception_handler(HTTPException, _answer_http_error)
     app.add_exception_handler(RequestValidationError, _answer_validation_error)
-    app.add_middleware(Gate, config=services.config, metrics=services.metrics)
+    app.add_middleware(
+        Gate, config=services.config, metrics=services.metrics, lifecycle=services.lifecycle
+    )
     return app
 
 

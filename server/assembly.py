@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import logging
 import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from transformers import AutoTokenizer, PreTrainedTokenizerFast
-
-from engine.async_engine import AsyncEngine
-from engine.load import load_engine
 from grammars.backends.base import get_backend
-from grammars.cache import GrammarCache
-from grammars.errors import GrammarError
-from grammars.masks.warmup import warm_up
-from grammars.spec import JsonObject
-from grammars.vocabulary import Vocabulary
+from server.backend import load_backend, load_tokenizer, make_vocabulary
 from server.chat.prompt import PromptBuilder
 from server.chat.template import ChatTemplate
+from server.engine_client import EngineClient
+from server.engine_process.client import ProcessEngine
+from server.engine_process.launch import launch
+from server.engine_process.messages import Start
 from server.errors import StartupError
 from server.grammar_compiler import GrammarCompiler
 from server.metrics import Metrics
@@ -34,9 +32,32 @@ if TYPE_CHECKING:
 
     from engine.config import EngineConfig
     from engine.model_info import ModelInfo
-    from grammars.protocol import CompiledGrammar
-    from grammars.spec import GrammarSpec
+    from grammars.vocabulary import Vocabulary
     from server.config import ServerConfig
+    from server.engine_process.settings import EngineProcessConfig
+    from server.grammar_compiler import Compiler
+
+
+class RunningEngine(EngineClient, Protocol):
+    """An engine client that is started and stopped with the server."""
+
+    @property
+    def info(self) -> ModelInfo:
+        """Facts about the model."""
+        ...
+
+    @property
+    def max_model_len(self) -> int:
+        """Tokens of prompt and output together."""
+        ...
+
+    def start(self) -> None:
+        """Begin, on the running event loop."""
+        ...
+
+    async def shutdown(self) -> None:
+        """End; those who wait get EngineDeadError."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +65,11 @@ class LoadedServer:
     """Services, and the engine that must run while they are used."""
 
     services: Services
-    engine: AsyncEngine
+    engine: RunningEngine
 
     @asynccontextmanager
     async def lifespan(self, _app: FastAPI) -> AsyncIterator[None]:
-        """Run the engine on this event loop; at the end, stop it and the compiler's threads."""
+        """Run the engine on this event loop; at the end, stop it and the compiler."""
         self.engine.start()
         try:
             yield
@@ -61,60 +82,94 @@ def load_server(
     model_folder: Path,
     engine_config: EngineConfig,
     server_config: ServerConfig,
+    process_config: EngineProcessConfig,
     *,
     announce: Callable[[str], None],
 ) -> LoadedServer:
-    """Load everything that serving a model needs; the engine is not started yet.
+    """Load everything that serving a model needs; nothing is served yet.
 
     Args:
         model_folder: an ordinary Hugging Face folder.
         engine_config: the engine's options.
         server_config: the server's options.
+        process_config: whether the engine lives in a process of its own.
         announce: told of each stage that takes time, one sentence.
 
     Raises:
-        StartupError: the tokenizer, its chat template or the grammar backend cannot be used.
+        StartupError: the model, its tokenizer or chat template, or the grammar backend is unusable.
         EngineError: the engine refuses the model or an option.
     """
     announce("Loading the tokenizer")
-    tokenizer = _load_tokenizer(model_folder)
-    tokenizer_json = tokenizer.backend_tokenizer.to_str()
-    engine = AsyncEngine(
-        load_engine(model_folder, engine_config, lambda stage: announce(f"Engine: {stage}"))
-    )
+    tokenizer = load_tokenizer(model_folder)
+    engine: RunningEngine
+    compiler: Compiler
+    if process_config.engine_process:
+        engine = _launch_engine(
+            model_folder, engine_config, server_config, process_config, announce
+        )
+        compiler = engine
+        vocabulary = make_vocabulary(tokenizer, engine.info)
+    else:
+        backend = load_backend(
+            model_folder,
+            engine_config,
+            grammar_backend=server_config.grammar_backend,
+            grammar_cache_bytes=server_config.grammar_cache_bytes,
+            announce=announce,
+        )
+        engine = backend.engine
+        vocabulary = backend.vocabulary
+        compiler = GrammarCompiler(
+            backend.compile_spec,
+            max_concurrent=server_config.max_concurrent_compiles,
+            max_waiting=server_config.max_waiting_requests,
+        )
     announce(f"Engine: {_facts(engine)}")
-    announce("Building the vocabulary and its token trie")
     try:
-        vocabulary = _vocabulary(tokenizer, tokenizer_json, engine.info)
-        announce("Loading the mask kernels (compiled at the first start on a machine)")
-        compile_spec = _cached_compile(vocabulary, server_config)
-        warm_up(vocabulary)
-        compile_spec(JsonObject())
         template = ChatTemplate(tokenizer)
-    except (GrammarError, ValueError) as error:
+    except ValueError as error:
         raise StartupError(f"{model_folder.name} cannot be served: {error}") from error
     services = Services(
         config=server_config,
         model=_served_model(model_folder, engine, vocabulary, server_config),
         prompts=PromptBuilder(
             template,
-            tokenizer_json,
+            tokenizer.backend_tokenizer.to_str(),
             max_model_len=engine.max_model_len,
             tool_format=server_config.tool_format,
         ),
         vocabulary=vocabulary,
-        compiler=GrammarCompiler(
-            compile_spec,
-            max_concurrent=server_config.max_concurrent_compiles,
-            max_waiting=server_config.max_waiting_requests,
-        ),
+        compiler=compiler,
         engine=engine,
         metrics=Metrics(),
     )
     return LoadedServer(services, engine)
 
 
-def _facts(engine: AsyncEngine) -> str:
+def _launch_engine(
+    model_folder: Path,
+    engine_config: EngineConfig,
+    server_config: ServerConfig,
+    process_config: EngineProcessConfig,
+    announce: Callable[[str], None],
+) -> ProcessEngine:
+    get_backend(server_config.grammar_backend)  # an unknown one is told before the slow part
+    start = Start(
+        model_folder=str(model_folder),
+        engine=engine_config,
+        grammar_backend=server_config.grammar_backend,
+        grammar_cache_bytes=server_config.grammar_cache_bytes,
+        max_concurrent_compiles=server_config.max_concurrent_compiles,
+        max_waiting_compiles=server_config.max_waiting_requests,
+        heartbeat_s=process_config.engine_heartbeat_s,
+        log_level=logging.getLogger("engine").getEffectiveLevel(),
+    )
+    silence_s = process_config.engine_loading_silence_s
+    child = asyncio.run(launch(start, announce=announce, silence_s=silence_s))
+    return ProcessEngine(child, start, process_config, announce=announce)
+
+
+def _facts(engine: RunningEngine) -> str:
     """What the options and the machine came to, for a person."""
     info = engine.info
     return (
@@ -123,39 +178,8 @@ def _facts(engine: AsyncEngine) -> str:
     )
 
 
-def _load_tokenizer(model_folder: Path) -> PreTrainedTokenizerFast:
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(
-            model_folder, trust_remote_code=False, local_files_only=True
-        )
-    except (OSError, ValueError) as error:
-        raise StartupError(f"{model_folder.name} has no usable tokenizer: {error}") from error
-    if not isinstance(tokenizer, PreTrainedTokenizerFast):
-        raise StartupError(f"{model_folder.name} has no tokenizer.json; convert its tokenizer")
-    return tokenizer
-
-
-def _vocabulary(
-    tokenizer: PreTrainedTokenizerFast, tokenizer_json: str, info: ModelInfo
-) -> Vocabulary:
-    end_token_ids = set(info.eos_token_ids)
-    if tokenizer.eos_token_id is not None:
-        end_token_ids.add(tokenizer.eos_token_id)
-    return Vocabulary(
-        tokenizer_json.encode(), padded_size=info.padded_vocab_size, end_token_ids=end_token_ids
-    )
-
-
-def _cached_compile(
-    vocabulary: Vocabulary, config: ServerConfig
-) -> Callable[[GrammarSpec], CompiledGrammar]:
-    backend = get_backend(config.grammar_backend)
-    cache = GrammarCache(config.grammar_cache_bytes)
-    return lambda spec: cache.get(spec, vocabulary, backend)
-
-
 def _served_model(
-    model_folder: Path, engine: AsyncEngine, vocabulary: Vocabulary, config: ServerConfig
+    model_folder: Path, engine: RunningEngine, vocabulary: Vocabulary, config: ServerConfig
 ) -> ServedModel:
     facts = (installed_version(), vocabulary.digest, engine.info, config.grammar_backend)
     digest = hashlib.sha256(repr(facts).encode()).hexdigest()

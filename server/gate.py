@@ -17,6 +17,7 @@ from server.errors import (
     InternalError,
     MalformedHttpError,
     ServerError,
+    UnavailableError,
     answer_of,
     error_body,
 )
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from server.config import ServerConfig
+    from server.lifecycle import Lifecycle
     from server.metrics import Metrics
 
 _OPEN_PATHS = frozenset({"/health", "/ready"})
@@ -38,19 +40,24 @@ class Gate:
 
     * Every answer has an `x-request-id` of our own making; one that a client sends is not used.
     * Once keys are set, every path but those above needs one, unknown paths too.
+    * Once the server drains, new requests are refused, but for those paths.
     * Whatever is raised below becomes an error body; the traceback goes to the log alone.
 
     Args:
         app: the application.
         config: keys and the limit of headers.
         metrics: counts answers.
+        lifecycle: knows whether the server drains, and is told of requests under way.
     """
 
-    def __init__(self, app: ASGIApp, *, config: ServerConfig, metrics: Metrics) -> None:
+    def __init__(
+        self, app: ASGIApp, *, config: ServerConfig, metrics: Metrics, lifecycle: Lifecycle
+    ) -> None:
         self._app = app
         self._api_key_hashes = config.api_key_hashes
         self._max_header_bytes = config.max_header_bytes
         self._metrics = metrics
+        self._lifecycle = lifecycle
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -72,7 +79,8 @@ class Gate:
         try:
             refusal = self._refusal(scope)
             if refusal is None:
-                await self._app(scope, receive, send_with_id)
+                with self._lifecycle.answering():
+                    await self._app(scope, receive, send_with_id)
             else:
                 await send_error(send_with_id, refusal)
         except ClientDisconnect:
@@ -96,9 +104,12 @@ class Gate:
         if b"content-length" in headers and b"transfer-encoding" in headers:
             # RFC 9112, section 6.1: where proxies disagree on the end, requests can be smuggled.
             return MalformedHttpError("Send Content-Length or Transfer-Encoding, not both")
-        needs_key = bool(self._api_key_hashes) and scope["path"] not in _OPEN_PATHS
-        if needs_key and not self._has_key(headers.get(b"authorization", b"")):
+        if scope["path"] in _OPEN_PATHS:
+            return None
+        if self._api_key_hashes and not self._has_key(headers.get(b"authorization", b"")):
             return AuthenticationError()
+        if self._lifecycle.is_draining and scope["path"] != "/metrics":
+            return UnavailableError("The server is shutting down; send the request to another one")
         return None
 
     def _has_key(self, authorization: bytes) -> bool:

@@ -1,18 +1,45 @@
-"""GrammarCompiler: compiles constraints off the event loop, a bounded number at a time."""
+"""Compiler: what the routes need to compile constraints; GrammarCompiler does it in threads."""
 
 from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from server.errors import OverloadedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from engine.constraint import Constraint
     from grammars.protocol import CompiledGrammar
     from grammars.spec import GrammarSpec
+
+
+class ServedGrammar(Protocol):
+    """A compiled grammar, wherever it lives."""
+
+    def matcher(self) -> Constraint:
+        """A new constraint at the start of the text, for one engine request."""
+        ...
+
+
+class Compiler(Protocol):
+    """Compiles constraints off the event loop."""
+
+    async def compile(self, spec: GrammarSpec) -> ServedGrammar:
+        """Compile a spec. Cancelling takes it out of the queue; a running one ends by its budget.
+
+        Raises:
+            GrammarError: the spec is refused.
+            OverloadedError: too many compiles are waiting.
+            UnavailableError: the compiler is gone for the moment.
+        """
+        ...
+
+    def close(self) -> None:
+        """End it; compiles that wait are dropped."""
+        ...
 
 
 class GrammarCompiler:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shlex
 import socket
@@ -11,7 +12,8 @@ import uvicorn
 
 from server.app import create_app
 from server.assembly import load_server
-from server.errors import StartupError
+from server.engine_process.client import ProcessEngine
+from server.errors import StartupError, UnavailableError
 from server.http_protocol import uvicorn_config
 
 if TYPE_CHECKING:
@@ -21,12 +23,15 @@ if TYPE_CHECKING:
 
     from engine.config import EngineConfig
     from server.config import ServerConfig
+    from server.engine_process.settings import EngineProcessConfig
+    from server.lifecycle import Lifecycle
 
 
 def run_server(
     model_folder: Path,
     engine_config: EngineConfig,
     server_config: ServerConfig,
+    process_config: EngineProcessConfig,
     *,
     announce: Callable[[str], None],
 ) -> None:
@@ -36,37 +41,93 @@ def run_server(
         model_folder: an ordinary Hugging Face folder.
         engine_config: the engine's options.
         server_config: the server's options.
+        process_config: whether the engine lives in a process of its own.
         announce: told of each stage, then the URL and a line to paste.
 
     Raises:
-        ServerError: the address is taken, or this model cannot be served.
+        ServerError: the address is taken, this model cannot be served, or its engine died for good.
         EngineError: the engine refuses the model or an option.
     """
     with _bind(server_config.host, server_config.port) as listener:  # told before the slow part
-        loaded = load_server(model_folder, engine_config, server_config, announce=announce)
+        loaded = load_server(
+            model_folder, engine_config, server_config, process_config, announce=announce
+        )
         app = create_app(loaded.services, lifespan=loaded.lifespan)
         host, port = listener.getsockname()[:2]
         needs_key = bool(server_config.api_key_hashes)
         text = greeting(host, port, loaded.services.model.names[0], needs_key=needs_key)
-        server = _AnnouncingServer(uvicorn_config(app, server_config), lambda: announce(text))
+        server = DrainingServer(
+            uvicorn_config(app, server_config),
+            loaded.services.lifecycle,
+            drain_timeout_s=server_config.drain_timeout_s,
+            announce=lambda: announce(text),
+        )
+        if isinstance(loaded.engine, ProcessEngine):
+            loaded.engine.on_hopeless = server.give_up
         server.run(sockets=[listener])
+    if server.has_given_up:
+        raise UnavailableError("the engine could not be started again; what it wrote says why")
 
 
-class _AnnouncingServer(uvicorn.Server):
-    """Tells when it listens; ends cleanly on signals."""
+class DrainingServer(uvicorn.Server):
+    """Tells when it listens; on the first signal it drains, on a second one it ends at once.
 
-    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+    While it drains it goes on listening, so that balancers and clients are told: uvicorn itself
+    would close its listener first. It then exits with 0.
+
+    Args:
+        config: uvicorn's.
+        lifecycle: of the application.
+        drain_timeout_s: how long requests under way may take after a signal.
+        announce: called once it listens.
+    """
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        lifecycle: Lifecycle,
+        *,
+        drain_timeout_s: float,
+        announce: Callable[[], None],
+    ) -> None:
         super().__init__(config)
+        self._lifecycle = lifecycle
+        self._drain_timeout_s = drain_timeout_s
         self._announce = announce
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._draining: asyncio.Task[None] | None = None
+        self.has_given_up = False
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
         if self.started:
             self._announce()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002  # uvicorn's
-        """The first signal drains, a second one does not wait; the process then exits with 0."""
-        self.force_exit = self.should_exit
+        """Of both stop signals; runs between two instructions of the event loop's thread."""
+        self.force_exit = self._lifecycle.is_draining
+        if self.force_exit or self._loop is None or not self.started:
+            self.should_exit = True
+            return
+        self._lifecycle.drain()
+        self._loop.call_soon_threadsafe(self._start_draining)
+
+    def give_up(self) -> None:
+        """End without waiting: there is no engine any more."""
+        self.has_given_up = True
+        self.force_exit = True
+        self.should_exit = True
+
+    def _start_draining(self) -> None:
+        self._draining = asyncio.get_running_loop().create_task(self._drain())
+
+    async def _drain(self) -> None:
+        try:
+            async with asyncio.timeout(self._drain_timeout_s):
+                await self._lifecycle.idle()
+        except TimeoutError:
+            self.force_exit = True
         self.should_exit = True
 
 

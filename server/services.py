@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from server.lifecycle import Lifecycle
 
 if TYPE_CHECKING:
     from grammars.vocabulary import Vocabulary
     from server.chat.prompt import PromptBuilder
     from server.config import ServerConfig
     from server.engine_client import EngineClient
-    from server.grammar_compiler import GrammarCompiler
+    from server.grammar_compiler import Compiler
     from server.metrics import Metrics
 
 
@@ -39,6 +41,7 @@ class Services:
     model: ServedModel
     prompts: PromptBuilder
     vocabulary: Vocabulary
-    compiler: GrammarCompiler
+    compiler: Compiler
     engine: EngineClient
     metrics: Metrics
+    lifecycle: Lifecycle = field(default_factory=Lifecycle)

@@ -18,7 +18,7 @@ from grammars.spec import Choice, JsonObject, JsonSchema, Regex
 from server.chat.prompt import PromptBuilder
 from server.chat.template import ChatTemplate
 from server.commands.flags import add_flags, read_flags
-from server.commands.quiet import quiet_transformers
+from server.quiet import quiet_transformers
 from server.commands.schema_file import read_schema
 from server.commands.vocabulary import load_vocabulary
 from server.models.catalog import DEFAULT_MODEL

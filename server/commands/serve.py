@@ -14,8 +14,9 @@ from rich.console import Console
 from engine.config import EngineConfig
 from grammars.backends.base import get_backend
 from server.commands.flags import add_flags, read_flags
-from server.commands.quiet import quiet_transformers
+from server.quiet import quiet_transformers
 from server.config import ServerConfig, hash_api_key, hash_api_keys
+from server.engine_process.settings import EngineProcessConfig
 from server.models.catalog import DEFAULT_MODEL
 from server.models.progress import TerminalProgress
 from server.models.resolve import resolve_model
@@ -38,6 +39,7 @@ def main(arguments: list[str]) -> int:
     _set_up_logging(parsed.log_level)
     try:
         engine_config = read_flags(EngineConfig, parsed)
+        process_config = read_flags(EngineProcessConfig, parsed)
         server_config = read_flags(
             ServerConfig, parsed, api_key_hashes=_api_key_hashes(parsed.api_key_file)
         )
@@ -49,7 +51,7 @@ def main(arguments: list[str]) -> int:
     if not server_config.served_names:
         server_config = replace(server_config, served_names=(model.name,))
     console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
-    run_server(model.path, engine_config, server_config, announce=console.print)
+    run_server(model.path, engine_config, server_config, process_config, announce=console.print)
     return 0
 
 
@@ -80,6 +82,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     add_flags(parser, ServerConfig, "server", without={"api_key_hashes"})
     add_flags(parser, EngineConfig, "engine")
+    add_flags(parser, EngineProcessConfig, "engine process")
     return parser
 
 

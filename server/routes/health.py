@@ -24,8 +24,10 @@ def health_routes(services: Services) -> APIRouter:
 
     @router.get("/ready")
     async def ready() -> dict[str, str]:
+        if services.lifecycle.is_draining:
+            raise UnavailableError("The server is shutting down")
         if not services.engine.is_alive:
-            raise UnavailableError("The engine has stopped; the server must be started again")
+            raise UnavailableError("The engine has stopped")
         return {"status": "ready"}
 
     @router.get("/version")

@@ -8,6 +8,7 @@ from engine.config import EngineConfig
 from server.cli import main
 from server.commands import serve
 from server.config import ServerConfig, hash_api_key
+from server.engine_process.settings import EngineProcessConfig
 
 
 @pytest.fixture
@@ -27,18 +28,21 @@ def served(tiny_folder, monkeypatch):
 
 
 def test_without_flags_the_defaults_are_served_under_the_folders_name(served, tiny_folder):
-    folder, engine_config, server_config, _ = served()
+    folder, engine_config, server_config, process_config, _ = served()
     assert folder == tiny_folder
     assert engine_config == EngineConfig()
+    assert process_config == EngineProcessConfig()
     assert server_config == ServerConfig(served_names=(tiny_folder.name,))
 
 
-def test_flags_reach_both_configurations(served):
-    _, engine_config, server_config, _ = served(
+def test_flags_reach_all_configurations(served):
+    _, engine_config, server_config, process_config, _ = served(
         *("--host", "0.0.0.0", "--port", "9000", "--served-names", "a", "--served-names", "b"),
         *("--tool-format", "hermes", "--grammar-backend", "llguidance", "--strict-params"),
         *("--device", "cpu", "--dtype", "float32", "--max-model-len", "64", "--max-num-seqs", "4"),
+        *("--no-engine-process", "--compile-timeout-s", "5"),
     )
+    assert process_config == EngineProcessConfig(engine_process=False, compile_timeout_s=5)
     assert server_config == ServerConfig(
         host="0.0.0.0",
         port=9000,
@@ -61,7 +65,7 @@ def test_keys_come_from_file_and_environment_and_are_not_kept(served, tmp_path, 
 
 
 def test_announcements_are_shown(served, capsys):
-    announce = served()[3]
+    announce = served()[-1]
     announce("ready: http://127.0.0.1:8000 [v1]")
     assert capsys.readouterr().err == "ready: http://127.0.0.1:8000 [v1]\n"
 
@@ -91,6 +95,7 @@ def test_keys_that_are_asked_for_but_missing_are_refused(
     [
         (["--port", "99999"], 2, "port: 99999 is not in 0..65535"),
         (["--dtype", "int4"], 2, "invalid choice: 'int4'"),
+        (["--engine-silence-s", "1"], 2, "must be more than twice engine_heartbeat_s=1"),
         (["--max-wings", "2"], 2, "unrecognized arguments: --max-wings 2"),
         (["--max-model", "2"], 2, "unrecognized arguments: --max-model 2"),  # no abbreviations
     ],

@@ -12,6 +12,7 @@ import pytest
 from engine.config import EngineConfig
 from server.commands.flags import add_flags, explain_fields, read_flags
 from server.config import ServerConfig
+from server.engine_process.settings import EngineProcessConfig
 
 
 @dataclass(frozen=True)
@@ -109,12 +110,13 @@ def test_a_field_of_a_kind_without_flags_is_our_own_mistake():
         add_flags(argparse.ArgumentParser(), Odd, "odd")
 
 
-@pytest.mark.parametrize("kind", [EngineConfig, ServerConfig])
+@pytest.mark.parametrize("kind", [EngineConfig, ServerConfig, EngineProcessConfig])
 def test_every_setting_is_explained(kind):
     explained = explain_fields(kind)
     assert [name for name, text in explained.items() if text == "not explained"] == []
 
 
 def test_no_setting_has_two_owners():
-    names = [{field.name for field in dataclasses.fields(c)} for c in (EngineConfig, ServerConfig)]
-    assert names[0] & names[1] == set()
+    kinds = (EngineConfig, ServerConfig, EngineProcessConfig)
+    names = [field.name for kind in kinds for field in dataclasses.fields(kind)]
+    assert len(names) == len(set(names))

@@ -1,0 +1,116 @@
+"""Backend: the engine, the vocabulary and the grammar compiler, loaded in whichever process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+from engine.async_engine import AsyncEngine
+from engine.load import load_engine
+from grammars.backends.base import get_backend
+from grammars.cache import GrammarCache
+from grammars.errors import GrammarError
+from grammars.masks.warmup import warm_up
+from grammars.spec import JsonObject
+from grammars.vocabulary import Vocabulary
+from server.errors import StartupError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from engine.config import EngineConfig
+    from engine.model_info import ModelInfo
+    from grammars.protocol import CompiledGrammar
+    from grammars.spec import GrammarSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """What generates.
+
+    Args:
+        engine: loaded, not started.
+        vocabulary: of the model's tokenizer.
+        compile_spec: compiles a grammar or finds it in the cache; thread-safe.
+    """
+
+    engine: AsyncEngine
+    vocabulary: Vocabulary
+    compile_spec: Callable[[GrammarSpec], CompiledGrammar]
+
+
+def load_backend(
+    model_folder: Path,
+    engine_config: EngineConfig,
+    *,
+    grammar_backend: str,
+    grammar_cache_bytes: int,
+    announce: Callable[[str], None],
+) -> Backend:
+    """Load a model and everything that constrains it.
+
+    Args:
+        model_folder: an ordinary Hugging Face folder.
+        engine_config: the engine's options.
+        grammar_backend: name of the grammar backend.
+        grammar_cache_bytes: memory for compiled grammars.
+        announce: told of each stage that takes time, one sentence.
+
+    Raises:
+        StartupError: the tokenizer or the grammar backend cannot be used.
+        EngineError: the engine refuses the model or an option.
+    """
+    tokenizer = load_tokenizer(model_folder)
+    engine = AsyncEngine(
+        load_engine(model_folder, engine_config, lambda stage: announce(f"Engine: {stage}"))
+    )
+    announce("Building the vocabulary and its token trie")
+    vocabulary = make_vocabulary(tokenizer, engine.info)
+    announce("Loading the mask kernels (compiled at the first start on a machine)")
+    try:
+        backend = get_backend(grammar_backend)
+        warm_up(vocabulary)
+        backend.compile(JsonObject(), vocabulary)
+    except (GrammarError, ValueError) as error:
+        raise StartupError(f"{model_folder.name} cannot be served: {error}") from error
+    cache = GrammarCache(grammar_cache_bytes)
+    return Backend(engine, vocabulary, lambda spec: cache.get(spec, vocabulary, backend))
+
+
+def load_tokenizer(model_folder: Path) -> PreTrainedTokenizerFast:
+    """The model's tokenizer; no code from the folder, nothing from the network.
+
+    Raises:
+        StartupError: there is none, or not in the form of a tokenizer.json.
+    """
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(
+            model_folder, trust_remote_code=False, local_files_only=True
+        )
+    except (OSError, ValueError) as error:
+        raise StartupError(f"{model_folder.name} has no usable tokenizer: {error}") from error
+    if not isinstance(tokenizer, PreTrainedTokenizerFast):
+        raise StartupError(f"{model_folder.name} has no tokenizer.json; convert its tokenizer")
+    return tokenizer
+
+
+def make_vocabulary(tokenizer: PreTrainedTokenizerFast, info: ModelInfo) -> Vocabulary:
+    """The vocabulary of a tokenizer, as wide as the model's output head.
+
+    Raises:
+        StartupError: the tokenizer cannot be used.
+    """
+    end_token_ids = set(info.eos_token_ids)
+    if tokenizer.eos_token_id is not None:
+        end_token_ids.add(tokenizer.eos_token_id)
+    try:
+        return Vocabulary(
+            tokenizer.backend_tokenizer.to_str().encode(),
+            padded_size=info.padded_vocab_size,
+            end_token_ids=end_token_ids,
+        )
+    except (GrammarError, ValueError) as error:
+        raise StartupError(f"{info.name} cannot be served: {error}") from error
