@@ -192,10 +192,13 @@ def strings(texts: Iterable[str], *, max_states: int = DEFAULT_MAX_STATES) -> Co
 
     Time and memory are linear in the number of characters (and states times distinct characters).
     """
-    ordered = sorted({text for text in texts if text.isascii() or not _SURROGATE.search(text)})
+    # A dict keeps the order in which texts came: sorting is quick where that was ascending.
+    ordered = sorted(
+        dict.fromkeys(text for text in texts if text.isascii() or not _SURROGATE.search(text))
+    )
     if not ordered:
         return _nothing()
-    length = np.array([len(text) for text in ordered], np.int32)
+    length = np.fromiter(map(len, ordered), np.int32, len(ordered))
     code_points = np.frombuffer("".join(ordered).encode("utf-32-le"), np.int32)
     present = np.zeros(int(code_points.max(initial=0)) + 1, np.bool_)
     present[code_points] = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from grammars.automata.classes import build_dfa
 from grammars.automata.dfa import DEAD, NO_LABEL, NUM_BYTES, Dfa
 from grammars.automata.kernels import kernel
 from grammars.automata.subset import Nfa, SubsetTable, determinise
+from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grammars.automata.kernels import Ints
+
+_LEXER: Final = "the lexer of a grammar state"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +138,32 @@ class LexerBuilder:
         Raises:
             LimitExceededError: it needs more than `max_states` states.
         """
+        only = self._only_embed()
+        if only is not None:
+            return only
         nfa, atom_of_symbol = self._nfa()
-        table = determinise(nfa, max_states=self._max_states, what="the lexer of a grammar state")
+        table = determinise(nfa, max_states=self._max_states, what=_LEXER)
         label, items = self._labels(table)
         boundary, conflict = self._boundaries(table)
         dfa = build_dfa(table.next_state, atom_of_symbol, label, table.start, boundary)
         return Lexer(dfa, items, conflict)
+
+    def _only_embed(self) -> Lexer | None:
+        """The lexer if it reads one automaton and nothing else: that automaton is deterministic."""
+        if len(self._embeds) != 1 or len(self._accepts) != 1 or self._edges or self._literals:
+            return None
+        [embed], [(end, item)] = self._embeds, self._accepts
+        dfa = embed.dfa
+        accepting = np.flatnonzero(dfa.label != NO_LABEL)
+        expected = [(embed.base + int(s), end) for s in accepting]
+        if dfa.is_empty or self._epsilons != [(self.start, embed.base + dfa.start), *expected]:
+            return None
+        if dfa.num_states > self._max_states:
+            raise LimitExceededError("max_states", self._max_states, _LEXER)
+        boundary = dfa.char_boundary if embed.counted else np.zeros(dfa.num_states, np.bool_)
+        label = np.minimum(dfa.label, 1)
+        same = Dfa(dfa.symbol_class, dfa.next_state, label, dfa.start, boundary)
+        return Lexer(same, (frozenset((item,)),), count_conflict=False)
 
     def _copy(self, state: int, dfa: Dfa, *, counted: bool) -> int:
         """Reserve the states of `dfa`, its state s as base + s; the start follows `state`."""

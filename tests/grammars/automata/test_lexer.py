@@ -1,3 +1,5 @@
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -139,3 +141,30 @@ def test_many_literals_and_the_complement_of_their_names_share_out_all_strings(d
     for key in declared + samples:
         expected = {item for item, other in enumerate(declared) if other == key}
         assert items_after(lexer, f'"{key}"'.encode()) == (expected or {len(declared)})
+
+
+@given(st.booleans(), st.lists(st.text(st.sampled_from('a"é\\'), max_size=3), max_size=6))
+@settings(deadline=None)
+def test_a_lexer_of_one_automaton_is_as_if_there_were_others(counted, samples):
+    content = json_string(fullmatch("(a|é.)*"))
+    alone, among_others = LexerBuilder(1000), LexerBuilder(1000)
+    for builder in (alone, among_others):
+        builder.accept(builder.embed(builder.start, content, counted=counted), 7)
+    among_others.accept(among_others.embed(among_others.start, json_string(fullmatch("[]"))), 8)
+    one, other = alone.determinise(), among_others.determinise()
+    assert one.items == other.items == (frozenset({7}),)
+    assert one.count_conflict == other.count_conflict
+    for sample in samples:
+        spelling = json.dumps(sample, ensure_ascii=False).encode()
+        for end in range(len(spelling) + 1):
+            here, there = one.dfa.run(spelling[:end]), other.dfa.run(spelling[:end])
+            assert one.dfa.label[here] == other.dfa.label[there]
+            assert one.dfa.char_boundary[here] == other.dfa.char_boundary[there]
+            assert (here == DEAD) == (there == DEAD)
+
+
+def test_the_limit_holds_for_a_lexer_of_one_automaton_too():
+    builder = LexerBuilder(max_states=3)
+    builder.accept(builder.embed(builder.start, json_string(fullmatch("abc"))), 0)
+    with pytest.raises(LimitExceededError, match="max_states=3"):
+        builder.determinise()
