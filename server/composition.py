@@ -24,12 +24,14 @@ from grammars.spec import (
     Embed,
     FreeText,
     GrammarSpec,
+    JsonObject,
+    JsonSchema,
     Literal,
     Part,
     Sequence,
     Structure,
 )
-from server.calls.grammar import calls_part, text_with_calls_part
+from server.calls.grammar import calls_or_json_part, calls_part, text_with_calls_part
 from server.chat.thinking import Thinking
 from server.tool_choice import CallMode
 
@@ -83,6 +85,10 @@ def _answer(tools: ToolUse, document: DocumentSpec | None, reply_format: ReplyFo
             return text_with_calls_part(syntax, tools.tools, max_calls=tools.max_calls)
         case CallMode.AUTO:
             assert document is not None
+            if syntax.opener is None and isinstance(document, JsonSchema | JsonObject):
+                return calls_or_json_part(
+                    syntax, tools.tools, _as_schema(document), max_calls=tools.max_calls
+                )
             calls = calls_part(syntax, tools.tools, max_calls=tools.max_calls)
             return Either((calls, _document(document)))
         case CallMode.REQUIRED | CallMode.NAMED:
@@ -94,6 +100,12 @@ def _answer(tools: ToolUse, document: DocumentSpec | None, reply_format: ReplyFo
 def _document(spec: DocumentSpec) -> Part:
     assert not isinstance(spec, Cfg), "admission refuses a grammar beside calls"
     return spec.root if isinstance(spec, Structure) else Embed(spec)
+
+
+def _as_schema(document: JsonSchema | JsonObject) -> JsonSchema:
+    if isinstance(document, JsonSchema):
+        return document
+    return JsonSchema.from_value({"type": "object"}, whitespace=document.whitespace)
 
 
 def _with_thoughts(answer: Part, thinking: Thinking, tags: ThoughtTags) -> Part:

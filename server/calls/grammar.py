@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from grammars.spec import (
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from server.calls.tool import CallableTool
 
 _ANY_TEXT: Final = r"[\s\S]*"
+_RESOURCE: Final = "urn:tightrope:schema"
 
 
 def calls_part(
@@ -52,6 +55,65 @@ def text_with_calls_part(
         return FreeText((Tagged(opener, body),), max_tags=1)
     call = _without_opener(_call(syntax, tools), opener)
     return FreeText((Tagged(opener, call),), max_tags=max_calls)
+
+
+def calls_or_json_part(
+    syntax: CallSyntax,
+    tools: SequenceOf[CallableTool],
+    document: JsonSchema,
+    *,
+    max_calls: int | None,
+) -> Part:
+    """One or more bare JSON calls, or a JSON document that could not be read as one.
+
+    Both begin alike, so the calls are schemas here: what is alike is then followed side by side.
+    """
+    name_key, arguments_key = (json.loads(word) for word in _keys(syntax))
+    names = [tool.name for tool in tools]
+    call = Embed(
+        JsonSchema.from_value(
+            {
+                "anyOf": [
+                    _call_schema({name_key: {"const": tool.name}, arguments_key: arguments})
+                    for tool in tools
+                    for arguments in (_resource(tool.schema, f"{_RESOURCE}:{tool.name}"),)
+                ]
+            }
+        )
+    )
+    more = None if max_calls is None else max_calls - 1
+    next_call = Sequence((Literal("".join(syntax.between)), call))
+    calls = Sequence((call, Repeat(next_call, maximum=more))) if more != 0 else call
+    looks_like_a_call = {
+        "type": "object",
+        "properties": {name_key: {"enum": names}, arguments_key: {"type": "object"}},
+        "required": [name_key, arguments_key],
+    }
+    asked = _resource(json.loads(document.text), _RESOURCE)
+    other = {"allOf": [asked, {"not": looks_like_a_call}]}
+    return Either((calls, Embed(JsonSchema.from_value(other))))
+
+
+def _keys(syntax: CallSyntax) -> list[str]:
+    """The keys of a bare JSON call, as they are written: that of the name, that of arguments."""
+    words = (*syntax.before_name, *syntax.before_arguments)
+    return [word for word in words if len(word) > 1 and word.startswith('"')]
+
+
+def _call_schema(properties: dict[str, object]) -> dict[str, object]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _resource(schema: object, name: str) -> object:
+    """The schema as a resource of its own, so that its references to `#` stay inside it."""
+    if not isinstance(schema, Mapping) or "$id" in schema or "id" in schema:
+        return schema
+    return {"$id": name, **schema}
 
 
 def _calls(

@@ -72,8 +72,8 @@ class CallSyntax:
 
     @property
     def may_lack_arguments(self) -> bool:
-        """Whether `{"name": "f"}` is a whole call."""
-        return self.before_arguments[0] == '"' and self.after_arguments[:1] == ("}",)
+        """Whether `{"name": "f"}` is a whole call; where it would be bare JSON, it is a text."""
+        return self.opener is not None and self.after_arguments[:1] == ("}",)
 
     @property
     def tags(self) -> Words:
