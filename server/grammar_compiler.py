@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import hashlib
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
+from grammars.errors import GrammarError
 from server.errors import OverloadedError
 
 if TYPE_CHECKING:
@@ -14,6 +17,10 @@ if TYPE_CHECKING:
     from engine.constraint import Constraint
     from grammars.protocol import CompiledGrammar
     from grammars.spec import GrammarSpec
+
+
+_MAX_REFUSALS: Final = 1024
+"""Refused specs that are remembered, by their digests."""
 
 
 class ServedGrammar(Protocol):
@@ -45,6 +52,9 @@ class Compiler(Protocol):
 class GrammarCompiler:
     """A small pool of threads in front of a blocking compile.
 
+    What was refused is remembered for a while, so that it does not use up its budget each time that
+    it is sent again.
+
     Args:
         compile_spec: compiles or finds in a cache; thread-safe.
         max_concurrent: compiles at the same time.
@@ -62,6 +72,7 @@ class GrammarCompiler:
         self._threads = ThreadPoolExecutor(max_concurrent, thread_name_prefix="grammar-compiler")
         self._max_pending = max_concurrent + max_waiting
         self._num_pending = 0
+        self._refusals: dict[bytes, GrammarError] = {}  # the oldest first
 
     async def compile(self, spec: GrammarSpec) -> CompiledGrammar:
         """Compile a spec. Cancelling takes it out of the queue; a running one ends by its budget.
@@ -75,9 +86,23 @@ class GrammarCompiler:
         self._num_pending += 1
         try:
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._threads, self._compile_spec, spec)
+            return await loop.run_in_executor(self._threads, self._compile, spec)
         finally:
             self._num_pending -= 1
+
+    def _compile(self, spec: GrammarSpec) -> CompiledGrammar:
+        """In a thread of the pool."""
+        digest = hashlib.sha256(repr(spec).encode(errors="surrogatepass")).digest()
+        refusal = self._refusals.get(digest)
+        if refusal is not None:
+            raise copy.copy(refusal)
+        try:
+            return self._compile_spec(spec)
+        except GrammarError as error:
+            self._refusals[digest] = copy.copy(error)
+            while len(self._refusals) > _MAX_REFUSALS:
+                self._refusals.pop(next(iter(self._refusals)), None)
+            raise
 
     def close(self) -> None:
         """End the threads; compiles that wait are dropped."""

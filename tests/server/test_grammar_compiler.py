@@ -1,0 +1,66 @@
+"""GrammarCompiler: compiles in threads, a bounded number at a time, what is refused once."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from grammars.errors import LimitExceededError, UnsupportedError
+from grammars.spec import Regex
+from server.errors import OverloadedError
+from server.grammar_compiler import _MAX_REFUSALS, GrammarCompiler
+
+
+async def test_what_was_refused_is_not_compiled_again_for_a_while():
+    compiled = []
+
+    def compile_spec(spec):
+        compiled.append(spec.pattern)
+        raise UnsupportedError("no", keyword=spec.pattern)
+
+    compiler = GrammarCompiler(compile_spec, max_concurrent=1, max_waiting=1)
+    for _ in range(3):
+        with pytest.raises(UnsupportedError, match="no") as caught:
+            await compiler.compile(Regex("a"))
+        assert caught.value.keyword == "a"
+    assert compiled == ["a"]
+    for number in range(_MAX_REFUSALS):
+        with pytest.raises(UnsupportedError):
+            await compiler.compile(Regex(str(number)))
+    with pytest.raises(UnsupportedError):
+        await compiler.compile(Regex("a"))
+    assert compiled.count("a") == 2
+    assert len(compiler._refusals) == _MAX_REFUSALS
+    compiler.close()
+
+
+async def test_errors_keep_their_fields_when_they_are_told_again():
+    def compile_spec(spec):
+        raise LimitExceededError("max_states", 5, "a pattern")
+
+    compiler = GrammarCompiler(compile_spec, max_concurrent=1, max_waiting=1)
+    told = []
+    for _ in range(2):
+        with pytest.raises(LimitExceededError) as caught:
+            await compiler.compile(Regex("a"))
+        told.append((str(caught.value), caught.value.limit, caught.value.allowed))
+    assert told[0] == told[1]
+    compiler.close()
+
+
+async def test_compiles_past_the_limit_are_shed_and_a_cancelled_one_leaves_the_queue():
+    go_on = threading.Event()
+    compiler = GrammarCompiler(lambda spec: go_on.wait(60), max_concurrent=1, max_waiting=1)
+    running = [asyncio.create_task(compiler.compile(Regex(text))) for text in "ab"]
+    await asyncio.sleep(0)
+    with pytest.raises(OverloadedError):
+        await compiler.compile(Regex("c"))
+    running[1].cancel()
+    await asyncio.wait({running[1]})
+    running[1] = asyncio.create_task(compiler.compile(Regex("d")))
+    await asyncio.sleep(0)
+    go_on.set()
+    assert await asyncio.gather(*running) == [True, True]
+    compiler.close()
