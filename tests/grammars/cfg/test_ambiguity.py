@@ -1,0 +1,70 @@
+"""Ambiguous grammars: what grows with the parses elsewhere stays small, or ends by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from grammars.compile import compile_grammar
+from grammars.errors import LimitExceededError
+from grammars.limits import CompileLimits
+from grammars.spec import Cfg
+from tests.support.byte_vocabulary import byte_vocabulary
+from tests.support.cfg_judge import CfgJudge
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'root ::= s\ns ::= s s | "a"',
+        'root ::= s\ns ::= s s s | s s | "a"',
+        'root ::= root root | "a" | ""',
+        'root ::= s\ns ::= s s s s | s t | "a" | ""\nt ::= t s | s s t | "a"',
+        'root ::= s\ns ::= s "a" s | "a" | s s',
+        'root ::= e\ne ::= e "a" e | e "b" e | "(" e ")" | "a"',
+        'root ::= (root root)* "a" | root*',
+    ],
+)
+def test_equal_continuations_are_one_so_the_states_do_not_grow_with_the_text(text):
+    judge = CfgJudge(Cfg("gbnf", text))
+    judge.begins("a" * 20)
+    num_states = judge.tables.num_states
+    assert judge.begins("a" * 400)
+    assert judge.tables.num_states == num_states
+    assert num_states <= 12
+
+
+def test_left_recursion_and_tail_calls_put_nothing_on_the_stack():
+    for rule in ('root "a" | "a"', '"a" root | "a"', '"a" (root | "")'):
+        judge = CfgJudge(Cfg("gbnf", f'root ::= {rule} | "(" root ")"'))
+        judge.begins("a" * 5)
+        num_states = judge.tables.num_states
+        assert judge.accepts("a" * 200)
+        assert judge.tables.num_states == num_states
+
+
+def test_what_must_grow_grows_by_one_state_a_character():
+    judge = CfgJudge(Cfg("gbnf", 'root ::= "a" root "a" | "b" root "b" | ""'))
+    assert judge.accepts("ab" * 60 + "ba" * 60)
+    assert judge.tables.num_states < 300
+
+
+def test_a_text_that_is_too_ambiguous_ends_with_an_error_that_names_the_limit():
+    limits = CompileLimits(max_parse_items=50)
+    judge = CfgJudge(Cfg("gbnf", 'root ::= "a" root "a" | "b" root "b" | ""'), limits)
+    assert judge.accepts("ab" * 5 + "ba" * 5)
+    with pytest.raises(LimitExceededError) as caught:
+        judge.begins("a" * 200)
+    assert str(caught.value) == (
+        "a text of this ambiguous grammar needs more than max_parse_items=50; simplify it or raise "
+        "the limit"
+    )
+
+
+def test_a_text_that_ends_by_a_limit_leaves_the_grammar_to_others():
+    limits = CompileLimits(max_parse_items=20)
+    grammar = compile_grammar(Cfg("gbnf", 'root ::= "a" root "a" | "a"'), byte_vocabulary(), limits)
+    spoiled, good = grammar.matcher(), grammar.matcher()
+    with pytest.raises(LimitExceededError):
+        [spoiled.accept_token(ord("a")) for _ in range(100)]
+    assert all(good.accept_token(byte) for byte in b"aaaaa")
+    assert good.is_complete

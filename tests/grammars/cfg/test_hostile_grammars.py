@@ -1,0 +1,61 @@
+"""The hostile grammars: refused cleanly or right, never a crash, a dead end or a wrong language."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+
+import pytest
+
+from grammars.compile import compile_grammar
+from grammars.errors import GrammarError
+from grammars.spec import Cfg
+from tests.support.byte_vocabulary import byte_vocabulary
+from tests.support.shared_data import SHARED_DATA, shared_file
+
+END = 256
+REFUSED = {"g-repeat-1e9", "g-repeat-nested"}
+"""Those that may be refused and are; all others work."""
+
+
+def _cases() -> list[dict]:
+    path = SHARED_DATA / "hostile" / "cases.jsonl"
+    if not path.exists():
+        return []
+    cases = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line)
+    return [case for case in cases if case["kind"] == "grammar"]
+
+
+def _text(case: dict) -> str:
+    path = shared_file("hostile/expand.py")
+    spec = importlib.util.spec_from_file_location("expand", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.materialise(case).decode()
+
+
+@pytest.mark.parametrize("case", _cases(), ids=lambda case: case["id"])
+def test_a_hostile_grammar_is_refused_or_right(case):
+    expected = case["expected"]
+    spec = Cfg("gbnf", _text(case))
+    if expected["verdict"] == "reject" or case["id"] in REFUSED:
+        with pytest.raises(GrammarError):
+            compile_grammar(spec, byte_vocabulary())
+        return
+    grammar = compile_grammar(spec, byte_vocabulary())
+    for texts, is_valid in (
+        (expected.get("valid", []), True),
+        (expected.get("invalid", []), False),
+    ):
+        for candidate in texts:
+            matcher = grammar.matcher()
+            is_read = all(map(matcher.accept_token, candidate.encode()))
+            assert (is_read and matcher.is_complete) == is_valid, candidate
+    matcher = grammar.matcher()
+    for step in range(expected.get("steps", 60)):
+        allowed = matcher.allowed_token_ids()
+        assert allowed
+        going_on = [token_id for token_id in allowed if token_id != END]
+        if not going_on:
+            break
+        assert matcher.accept_token(going_on[step % len(going_on)])
