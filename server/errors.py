@@ -31,7 +31,12 @@ Errors of the other rooms become one of these in `server.admission` and `server.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class ServerError(Exception):
@@ -275,6 +280,24 @@ ANSWER_OF: dict[type[ServerError], HttpAnswer] = {
     GenerationTimeoutError: HttpAnswer(504, "server_error", _NEVER_RETRY),
     ServerError: HttpAnswer(500, "server_error", _NEVER_RETRY),
 }
+
+
+def renamed(error: RequestError, names: Mapping[str, str]) -> RequestError:
+    """The same refusal in the names of another endpoint, which made a chat request of its body.
+
+    Args:
+        error: its `param` is a path in the chat request.
+        names: the beginnings of such paths -> what stands there in the caller's body; the longest
+            that fits counts, and a path that none fits stays as it is.
+    """
+    param = error.param or ""
+    fitting = [name for name in names if re.match(rf"{re.escape(name)}(?![^.\[])", param)]
+    if not fitting:
+        return error
+    name = max(fitting, key=len)
+    renamed_param = names[name] + param.removeprefix(name)
+    message = error.message.replace(param, renamed_param)
+    return RequestError(message, param=renamed_param, code=error.code)
 
 
 def answer_of(error: ServerError) -> HttpAnswer:

@@ -432,12 +432,25 @@ def test_fields_for_the_engine_reach_it():
 def test_an_answer_that_the_limit_has_closed_is_whole_and_says_so(stream):
     services = make_services('{"n": 1}', was_closed=True)
     fields = {"json_schema": NUMBER, "on_length": "close", "max_tokens": 20}
-    if stream:
-        last = streamed(services, **fields)[-1]
-    else:
-        last = post(services, **fields).json()
+    last = streamed(services, **fields)[-1] if stream else post(services, **fields).json()
     assert last["choices"][0]["finish_reason"] == "stop"
     assert last["tightrope"] == {"closed_choices": [0]}
+
+
+def test_b037_a_required_call_streams_its_name_and_then_arguments_that_parse():
+    schema = {
+        "type": "object",
+        "properties": {"city": {"type": "string"}, "unit": {"type": "string"}},
+        "required": ["city", "unit"],
+    }
+    tool = {"type": "function", "function": {"name": "weather", "parameters": schema}}
+    services = make_services(hermes("weather", '{"city": "Pâris", "unit": "c"}'))
+    chunks = streamed(services, tools=[tool], tool_choice="required")
+    pieces = [p for c in chunks for p in c["choices"][0]["delta"].get("tool_calls", [])]
+    assert [p["function"].get("name") for p in pieces[:2]] == ["weather", None]
+    arguments = "".join(p["function"]["arguments"] for p in pieces)
+    assert json.loads(arguments) == {"city": "Pâris", "unit": "c"}
+    assert chunks[-1]["choices"][0]["finish_reason"] == "tool_calls"
 
 
 def test_callers_with_different_keys_share_no_cached_prompts():

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from server.calls.tool import CallableTool
 from server.chat.thinking import Thinking
 from server.reply.message import fold
 from server.reply.parser import ReplyParser
@@ -78,11 +79,11 @@ def test_a_hostile_model_text_is_parsed_the_same_in_pieces(case):
     if case is None:
         shared_file("hostile/cases.jsonl")
     text = expand(case).decode()
-    names = case.get("tools") or []
+    tools = [CallableTool(name, {"type": "object"}) for name in case.get("tools") or []]
     size = case.get("chunk") or 7
     messages = []
     for pieces in ([text], [text[i : i + size] for i in range(0, len(text), size)]):
-        parser = ReplyParser(function_names=names, thinking=Thinking.OPTIONAL)
+        parser = ReplyParser(tools=tools, thinking=Thinking.OPTIONAL)
         events = [event for piece in pieces for event in parser.feed(piece)] + parser.finish()
         message = fold(events)
         calls = [(call.name, call.arguments, call.is_complete) for call in message.calls]

@@ -15,9 +15,11 @@ from server.errors import (
     ANSWER_OF,
     ContextLengthError,
     InternalError,
+    InvalidValueError,
     ServerError,
     StartupError,
     answer_of,
+    renamed,
 )
 from tests.support.chat_server import MODEL, make_services, running
 
@@ -74,6 +76,29 @@ def test_an_unexpected_error_tells_the_client_nothing_but_its_id(caplog):
     check_error(response, 500, f"its log has it under {response.headers['x-request-id']}")
     assert "NoneType" not in response.text
     assert "TypeError" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("param", "expected"),
+    [
+        ("tools[2].function.name", "tools[2].name"),
+        ("response_format.json_schema.schema", "text.format.schema"),
+        ("response_format", "text.format"),
+        ("response_formats", "response_formats"),
+        ("max_tokens", "max_output_tokens"),
+        ("seed", "seed"),
+    ],
+)
+def test_a_refusal_can_be_told_in_the_names_of_another_endpoint(param, expected):
+    names = {
+        "tools[2].function": "tools[2]",
+        "response_format": "text.format",
+        "response_format.json_schema": "text.format",
+        "max_tokens": "max_output_tokens",
+    }
+    error = renamed(InvalidValueError(param, "no"), names)
+    assert (error.param, error.message) == (expected, f"{expected}: no")
+    assert error.code == "invalid_value"
 
 
 def test_every_kind_of_error_has_its_row_in_the_table():

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from server.app import Lifespan
+    from server.config import ToolFormatName
 
 MODEL = "tiny"
 TAGS = ("<think>", "</think>", "<tool_call>", "</tool_call>")
@@ -80,10 +81,17 @@ def chat_template(source: str, controls: tuple[str, ...] = CONTROLS) -> ChatTemp
 
 
 def prompt_builder(
-    source: str, controls: tuple[str, ...] = CONTROLS, *, max_model_len: int = 20_000
+    source: str,
+    controls: tuple[str, ...] = CONTROLS,
+    *,
+    max_model_len: int = 20_000,
+    tool_format: ToolFormatName = "auto",
 ) -> PromptBuilder:
     return PromptBuilder(
-        chat_template(source, controls), tokenizer_json(controls), max_model_len=max_model_len
+        chat_template(source, controls),
+        tokenizer_json(controls),
+        max_model_len=max_model_len,
+        tool_format=tool_format,
     )
 
 
@@ -102,7 +110,9 @@ def make_services(
     return ScriptedServices(
         config=config,
         model=ServedModel(names, 1_700_000_000, max_model_len, "fp_test"),
-        prompts=prompt_builder(template, controls, max_model_len=max_model_len),
+        prompts=prompt_builder(
+            template, controls, max_model_len=max_model_len, tool_format=config.tool_format
+        ),
         vocabulary=vocabulary,
         compiler=GrammarCompiler(
             lambda spec: compile_grammar(spec, vocabulary), max_concurrent=1, max_waiting=8

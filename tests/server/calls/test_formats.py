@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from jsonschema import validate
 
 from grammars.compile import compile_grammar
-from grammars.spec import Structure
+from grammars.spec import JsonSchema, Structure
 from server.calls.formats import FORMATS, calls_text, shown_format
-from server.calls.grammar import calls_part, text_with_calls_part
+from server.calls.grammar import calls_or_json_part, calls_part, text_with_calls_part
 from server.calls.tool import CallableTool, ToolKind
 from server.chat.reply_format import ReplyFormat
 from server.chat.thinking import Thinking
@@ -265,3 +265,19 @@ def test_a_call_cut_before_its_arguments_is_no_text(syntax):
     message = reply(syntax, [head], is_cut=True)
     assert message.calls == []
     assert message.content == ("" if syntax.opener is not None else head)
+
+
+@pytest.mark.parametrize("name", ["llama3_json", "json"])
+def test_a_document_that_could_be_read_as_a_bare_call_is_a_call_or_nothing(name):
+    syntax = FORMATS[name]
+    anything = JsonSchema('{"type": "object", "$ref": "#/$defs/any", "$defs": {"any": {}}}')
+    key = json.loads(syntax.before_arguments[3])
+    part = calls_or_json_part(syntax, (F, G), anything, max_calls=1)
+    for text in ('{"n": 1}', '{"name": "x"}', '{"name": "f"}', f'{{"name": "x", "{key}": {{}}}}'):
+        assert accepts(part, text, ()), text
+        assert reply(syntax, [text], tools=(F, G)).content == text
+    call = calls_text(syntax, [("f", ARGUMENTS[2])])
+    assert accepts(part, call, ())
+    assert calls_of(reply(syntax, [call], tools=(F, G))) == [("f", ARGUMENTS[2])]
+    for text in (f'{{"name": "g", "{key}": {{"x": 1}}}}', f'{{"{key}": {{}}, "name": "g"}}', "[]"):
+        assert not accepts(part, text, ()), text
