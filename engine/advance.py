@@ -145,19 +145,25 @@ def force_text(sequence: Sequence) -> FinishReason | None:
     constraint = sequence.request.constraint
     if constraint is None or not sequence.forces_text:
         return None
-    while not constraint.is_complete and (forced := constraint.forced_tokens()):
+    while forced := constraint.forced_tokens():
         for token_id in forced:
-            if token_id in sequence.request.sampling.logit_bias or (
-                token_id in avoided_token_ids(sequence)
-            ):
-                return None
-            if not _leaves_room(sequence, token_id):
+            # Where the text may end there is a choice, whatever the constraint thinks forced.
+            if constraint.is_complete or not _may_force(sequence, token_id):
                 return None
             finish_reason = accept_token(sequence, token_id).finish_reason
             sequence.work.num_forced_tokens += 1
             if finish_reason is not None:
                 return finish_reason
     return None
+
+
+def _may_force(sequence: Sequence, token_id: int) -> bool:
+    """Whether a forced token is not better left to the sampler."""
+    return (
+        token_id not in sequence.request.sampling.logit_bias
+        and token_id not in avoided_token_ids(sequence)
+        and _leaves_room(sequence, token_id)
+    )
 
 
 def _leaves_room(sequence: Sequence, token_id: int) -> bool:

@@ -170,7 +170,8 @@ class Scheduler:
             self.waiting.popleft()
             self._take(sequence, prefix)
             bisect.insort(self.running, sequence, key=lambda running: running.arrival)
-            chunk = ScheduledChunk.from_budget(sequence, budget)
+            # Drafts that it may have from before it was preempted wait for a step of their own.
+            chunk = replace(ScheduledChunk.from_budget(sequence, budget), draft_token_ids=())
             chunks[sequence] = chunk
             budget -= chunk.num_batched_tokens
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
+from engine.sampler.draw_kernel import draw_rows
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -28,7 +30,7 @@ would turn the -inf of an impossible token into NaN."""
 
 
 @dataclass(frozen=True, slots=True)
-class _RowParams:
+class RowParams:
     """The rows' parameters as columns, (num_rows, 1); top_k is the vocabulary size where off."""
 
     temperature: torch.Tensor
@@ -37,9 +39,10 @@ class _RowParams:
     min_p: torch.Tensor
     uniform: torch.Tensor
     has_min_p: bool
+    is_filtered: list[bool]
 
     @classmethod
-    def from_states(cls, states: Sequence[SamplingState], like: torch.Tensor) -> _RowParams:
+    def from_states(cls, states: Sequence[SamplingState], like: torch.Tensor) -> RowParams:
         def column(values: list[float], dtype: torch.dtype) -> torch.Tensor:
             return torch.tensor(values, dtype=dtype, device=like.device).unsqueeze(1)
 
@@ -55,41 +58,65 @@ class _RowParams:
             min_p=column([p.min_p for p in params], like.dtype),
             uniform=column([state.next_uniform() for state in states], torch.float64),
             has_min_p=any(p.min_p > 0 for p in params),
+            is_filtered=[_is_filtered(p, vocab_size) for p in params],
         )
 
-    def take(self, rows: torch.Tensor) -> _RowParams:
-        return _RowParams(
+    def take(self, rows: torch.Tensor) -> RowParams:
+        return RowParams(
             temperature=self.temperature[rows],
             top_k=self.top_k[rows],
             top_p=self.top_p[rows],
             min_p=self.min_p[rows],
             uniform=self.uniform[rows],
             has_min_p=self.has_min_p,
+            is_filtered=[self.is_filtered[row] for row in rows.tolist()],
         )
 
 
-def draw_tokens(logits: torch.Tensor, states: Sequence[SamplingState]) -> torch.Tensor:
+def draw_tokens(
+    logits: torch.Tensor, largest: torch.Tensor, states: Sequence[SamplingState]
+) -> torch.Tensor:
     """One token for each row.
 
     Args:
-        logits: float32, (num_rows, padded_vocab_size).
+        logits: float32, (num_rows, padded_vocab_size), contiguous.
+        largest: (num_rows,), the largest logit of each row.
         states: of the rows; their temperature is above 0.
 
     Returns:
         int64, (num_rows,); always a token whose logit is not -inf, if the row's largest logit is
         finite, else any token.
     """
-    params = _RowParams.from_states(states, logits)
+    params = RowParams.from_states(states, logits)
+    if logits.device.type != "cpu":
+        return draw_tokens_reference(logits, largest, params)
+    tokens = torch.zeros(len(states), dtype=torch.int64)
+    draw_rows(
+        logits.numpy(),
+        largest.numpy(),
+        params.temperature[:, 0].numpy(),
+        params.top_k[:, 0].numpy(),
+        params.top_p[:, 0].numpy(),
+        params.min_p[:, 0].numpy(),
+        params.uniform[:, 0].numpy(),
+        tokens.numpy(),
+    )
+    return tokens
+
+
+def draw_tokens_reference(
+    logits: torch.Tensor, largest: torch.Tensor, params: RowParams
+) -> torch.Tensor:
+    """The same as `draw_tokens`, in plain torch."""
     # The largest becomes 0, so no temperature however small can overflow. softmax works row by row;
     # an elementwise exp over the whole tensor would round a row's last values by the batch's size.
-    weights = torch.softmax((logits - logits.amax(1, keepdim=True)) / params.temperature, dim=1)
-    is_filtered = [_is_filtered(state.params, logits.shape[1]) for state in states]
-    if not any(is_filtered):
+    weights = torch.softmax((logits - largest[:, None]) / params.temperature, dim=1)
+    if not any(params.is_filtered):
         return _draw_plain(weights, params)
-    if all(is_filtered):
+    if all(params.is_filtered):
         return _draw_filtered(weights, params)
-    tokens = torch.empty(len(states), dtype=torch.int64, device=logits.device)
-    filtered = torch.tensor(is_filtered, device=logits.device)
+    tokens = torch.empty(len(logits), dtype=torch.int64, device=logits.device)
+    filtered = torch.tensor(params.is_filtered, device=logits.device)
     plain = (~filtered).nonzero()[:, 0]
     filtered = filtered.nonzero()[:, 0]
     tokens[plain] = _draw_plain(weights[plain], params.take(plain))
@@ -101,7 +128,7 @@ def _is_filtered(params: SamplingParams, vocab_size: int) -> bool:
     return params.top_p < 1 or (params.top_k is not None and params.top_k < vocab_size)
 
 
-def _draw_plain(weights: torch.Tensor, params: _RowParams) -> torch.Tensor:
+def _draw_plain(weights: torch.Tensor, params: RowParams) -> torch.Tensor:
     """Rows without top-k and top-p: invert the distribution in the order of token ids."""
     if params.has_min_p:
         is_too_small = weights < params.min_p * weights.amax(1, keepdim=True)
@@ -109,7 +136,7 @@ def _draw_plain(weights: torch.Tensor, params: _RowParams) -> torch.Tensor:
     return _invert(weights, params.uniform)
 
 
-def _draw_filtered(weights: torch.Tensor, params: _RowParams) -> torch.Tensor:
+def _draw_filtered(weights: torch.Tensor, params: RowParams) -> torch.Tensor:
     """Rows with top-k or top-p: invert among the likeliest, sorted."""
     vocab_size = weights.shape[1]
     total = weights.sum(1, keepdim=True, dtype=torch.float64)
@@ -131,7 +158,7 @@ def _draw_filtered(weights: torch.Tensor, params: _RowParams) -> torch.Tensor:
 
 
 def _draw_sorted(
-    weights: torch.Tensor, token_ids: torch.Tensor, total: torch.Tensor, params: _RowParams
+    weights: torch.Tensor, token_ids: torch.Tensor, total: torch.Tensor, params: RowParams
 ) -> torch.Tensor:
     """Top-k, then top-p of what is left, then min-p; at least the likeliest token stays.
 

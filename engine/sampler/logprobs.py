@@ -18,8 +18,8 @@ def gather_logprobs(
     """Logprobs of each row, natural log; impossible tokens are left out, so all are finite.
 
     Args:
-        logits: float32, (num_rows, padded_vocab_size), after the mask, before temperature.
-        token_ids: int64, (num_rows,), the sampled tokens.
+        logits: float32, (num_rows, padded_vocab_size), of the distribution that is asked about.
+        token_ids: int64, (num_rows,), the tokens, possible ones.
         num_top: how many of the likeliest each row wants.
     """
     logprobs = torch.log_softmax(logits, dim=1)

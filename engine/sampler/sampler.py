@@ -9,6 +9,7 @@ import torch
 
 from engine.sampler.bitmask import apply_bitmask
 from engine.sampler.draw import draw_tokens
+from engine.sampler.draw_kernel import find_largest
 from engine.sampler.logprobs import gather_logprobs
 from engine.sampler.processors import apply_bias, apply_penalties, suppress_tokens
 
@@ -52,42 +53,68 @@ def sample(
         bitmask: int32, (len(constrained_rows), ceil(padded_vocab_size / 32)).
         constrained_rows: the row of each row of the bitmask.
     """
+    model_logits = {
+        row: logits[row].clone()
+        for row, state in enumerate(states)
+        if state.params.num_logprobs is not None and state.params.logprobs_of == "model"
+    }
     apply_penalties(logits, states)
     apply_bias(logits, states)
     suppress_tokens(logits, suppressed)
     if constrained_rows:
         apply_bitmask(logits, bitmask, constrained_rows)
 
-    largest, tokens = logits.max(dim=1)
-    is_usable = largest.isfinite()
+    largest, tokens = largest_logits(logits)
     random_rows = [row for row, state in enumerate(states) if state.params.temperature > 0]
     if random_rows:
         # A row that is not usable gives some token, which is dropped below.
         random_states = [states[row] for row in random_rows]
         if len(random_rows) == len(states):
-            tokens = draw_tokens(logits, random_states)
+            tokens = draw_tokens(logits, largest, random_states)
         else:
             index = torch.tensor(random_rows, device=logits.device)
-            tokens[index] = draw_tokens(logits[index], random_states)
+            tokens[index] = draw_tokens(logits[index], largest[index], random_states)
 
     # Waits for the device: the host must know the tokens to go on. Logprobs, where asked for, and
     # nuclei that are wider than the first candidates wait for it too.
-    usable_on_host: list[bool] = is_usable.tolist()
+    usable: list[bool] = largest.isfinite().tolist()
     token_ids: list[int] = tokens.tolist()
-    wants_logprobs = [
+    logprobs = _logprobs(logits, model_logits, tokens, states, usable)
+    return [
+        SampledToken(token_id if is_usable else None, logprobs.get(row))
+        for row, (token_id, is_usable) in enumerate(zip(token_ids, usable, strict=True))
+    ]
+
+
+def largest_logits(logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The largest logit of each row, NaN where there is one, and the first token that has it."""
+    if logits.device.type != "cpu":
+        largest, tokens = logits.max(dim=1)
+        return largest, tokens
+    largest = torch.empty(len(logits))
+    tokens = torch.empty(len(logits), dtype=torch.int64)
+    find_largest(logits.numpy(), largest.numpy(), tokens.numpy())
+    return largest, tokens
+
+
+def _logprobs(
+    logits: torch.Tensor,
+    model_logits: dict[int, torch.Tensor],
+    tokens: torch.Tensor,
+    states: Sequence[SamplingState],
+    usable: list[bool],
+) -> dict[int, TokenLogprobs]:
+    """Those of the rows that want them and have a token, by row."""
+    rows = [
         row
         for row, state in enumerate(states)
-        if state.params.num_logprobs is not None and usable_on_host[row]
+        if state.params.num_logprobs is not None and usable[row]
     ]
-    logprobs: dict[int, TokenLogprobs] = {}
-    if wants_logprobs:
-        found = gather_logprobs(
-            logits[wants_logprobs],
-            tokens[wants_logprobs],
-            [states[row].params.num_logprobs or 0 for row in wants_logprobs],
-        )
-        logprobs = dict(zip(wants_logprobs, found, strict=True))
-    return [
-        SampledToken(token_id if usable else None, logprobs.get(row))
-        for row, (token_id, usable) in enumerate(zip(token_ids, usable_on_host, strict=True))
-    ]
+    if not rows:
+        return {}
+    found = gather_logprobs(
+        torch.stack([model_logits.get(row, logits[row]) for row in rows]),
+        tokens[rows],
+        [states[row].params.num_logprobs or 0 for row in rows],
+    )
+    return dict(zip(rows, found, strict=True))

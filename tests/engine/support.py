@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 from engine.config import EngineConfig
 from engine.load import build_engine
+from engine.output import RequestWork
 from engine.request import Request, SamplingParams
 
 if TYPE_CHECKING:
@@ -106,6 +108,11 @@ class Finished:
     logprobs: list[TokenLogprobs] = field(default_factory=list)
     finish_reason: FinishReason | None = None
     error: str | None = None
+    prompt_logprobs: list[TokenLogprobs] = field(default_factory=list)
+    was_closed: bool = False
+    num_outputs: int = field(default=0, compare=False)
+    num_cached_tokens: int = field(default=0, compare=False)
+    work: RequestWork = field(default_factory=RequestWork, compare=False)
 
     def add(self, output: RequestOutput) -> None:
         assert self.finish_reason is None, "an output after the last one"
@@ -113,6 +120,12 @@ class Finished:
         self.logprobs += output.logprobs
         self.finish_reason = output.finish_reason
         self.error = output.error
+        self.prompt_logprobs += output.prompt_logprobs
+        self.was_closed = output.was_closed
+        self.num_outputs += 1
+        self.num_cached_tokens = output.num_cached_tokens
+        assert (output.work is None) == (output.finish_reason is None)
+        self.work = output.work or self.work
 
 
 def run_all(engine: Engine, requests: Iterable[Request]) -> dict[str, Finished]:
@@ -204,6 +217,43 @@ class Script:
         if self.accepted and self.accepted[-1] == EOS:
             return True
         return self.ends_by_itself and len(self.accepted) >= len(self.allowed)
+
+
+class Forcing(Script):
+    """A script that tells which tokens must follow."""
+
+    def forced_tokens(self) -> list[int]:
+        if self.is_complete:
+            return []
+        rest = self.allowed[len(self.accepted) :]
+        return [next(iter(tokens)) for tokens in takewhile(lambda t: len(t) == 1, rest)]
+
+
+class Closing(Script):
+    """A text of `length` free tokens, or of any that end with token `closer`, three times."""
+
+    def __init__(self, closer: int, length: int = 1000) -> None:
+        super().__init__([range(3, VOCAB_SIZE)] * length)
+        self._closer = closer
+
+    @property
+    def is_complete(self) -> bool:
+        return self.accepted[-3:] == [self._closer] * 3
+
+    @property
+    def is_terminated(self) -> bool:
+        return self.is_complete
+
+    def min_tokens_to_complete(self) -> int:
+        written = [token == self._closer for token in self.accepted[-3:]]
+        return 3 - sum(1 for _ in takewhile(bool, reversed(written)))
+
+    def fill_closing_bitmask(self, row: NDArray[np.int32], tokens_left: int) -> None:
+        if tokens_left > 3:
+            self.fill_bitmask(row)
+        else:
+            row[:] = 0
+            row[self._closer // 32] = np.int32(1) << np.int32(self._closer % 32)
 
 
 class Faulty(Script):

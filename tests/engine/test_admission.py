@@ -86,6 +86,12 @@ def test_prompts_that_could_never_run_are_refused(engine, token_ids, message):
             "stop_token_ids: -1 is not a token id; they run from 0 to 202",
         ),
         (
+            {"bad_words": ((4, 5), (6, 7))},
+            "bad_words: 4 entries are more than max_listed_tokens=3",
+        ),
+        ({"bad_words": ((203,),)}, "bad_words: 203 is not a token id; they run from 0 to 202"),
+        ({"bad_words": ((4,), ())}, "bad_words: a word without tokens; leave it out"),
+        (
             {"stop_token_ids": (4, 5, 6, 7)},
             "stop_token_ids: 4 entries are more than max_listed_tokens=3",
         ),
@@ -117,6 +123,7 @@ def test_an_id_that_is_in_use_is_refused(engine):
         ),
         ({"block_size": 0}, "block_size=0: must be at least 1"),
         ({"max_logprobs": -1}, "max_logprobs=-1: must be at least 0"),
+        ({"max_draft_tokens": -1}, "max_draft_tokens=-1: must be at least 0"),
         ({"num_blocks": 0}, "num_blocks=0: must be at least 1"),
         (
             {"num_blocks": 1, "kv_cache_bytes": 1},

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
+from engine.config import EngineConfig
+from engine.load import build_engine
 from engine.output import FinishReason
 from engine.request import SamplingParams
-from tests.engine.support import EOS, VOCAB_SIZE, Script, greedy, prompt, run_one
+from tests.engine.support import EOS, VOCAB_SIZE, Script, greedy, prompt, run_one, tiny_model
 
 
 @pytest.mark.parametrize(
@@ -120,3 +124,53 @@ def test_logprobs_under_a_constraint_are_finite_and_of_allowed_tokens_only(engin
 def test_the_last_token_of_the_vocabulary_can_be_allowed_alone(engine):
     finished = run_one(engine, prompt(8), greedy(4), Script([{VOCAB_SIZE - 1}]))
     assert finished.token_ids == [VOCAB_SIZE - 1]
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_bad_words_are_not_written_as_long_as_there_is_another_choice(engine, temperature):
+    sampling = greedy(12, temperature=temperature, seed=1)
+    plain = run_one(engine, prompt(9), sampling).token_ids
+    single = greedy(12, temperature=temperature, seed=1, bad_words=((plain[2],),))
+    assert plain[2] not in run_one(engine, prompt(9), single).token_ids
+    words = (tuple(plain[2:4]), tuple(plain[3:6]), (plain[0], plain[1], 9))
+    double = greedy(12, temperature=temperature, seed=1, bad_words=words)
+    written = run_one(engine, prompt(9), double).token_ids
+    assert written[:3] == plain[:3]  # what begins a bad word is no fault
+    assert tuple(plain[2:4]) not in set(itertools.pairwise(written))
+
+
+def test_a_bad_word_does_not_begin_in_the_prompt(engine):
+    plain = run_one(engine, prompt(9), greedy(4)).token_ids
+    across = greedy(4, bad_words=((prompt(9)[-1], plain[0]),))
+    assert run_one(engine, prompt(9), across).token_ids == plain
+
+
+def test_bad_words_give_way_where_nothing_else_is_allowed(engine):
+    sampling = greedy(12, bad_words=((50,), (60,), (60, 70)))
+    finished = run_one(engine, prompt(8), sampling, Script([{50}, {60, 61}, {60}, {70}]))
+    assert finished.token_ids == [50, 61, 60, 70]
+    everything = greedy(3, bad_words=tuple((token_id,) for token_id in range(VOCAB_SIZE)))
+    assert run_one(engine, prompt(8), everything) == run_one(engine, prompt(8), greedy(3))
+
+
+def test_no_end_token_of_several_cuts_an_incomplete_text_short():
+    model = tiny_model()
+    model.generation_config.eos_token_id = [EOS, 60, 61]
+    engine = build_engine(model, EngineConfig(), name="tiny")
+    sampling = greedy(20, ignore_eos=False, logit_bias={60: 100.0, EOS: 100.0})
+    constraint = Script([{60, 62}, {60}, {50}], ends_by_itself=False)
+    finished = run_one(engine, prompt(8), sampling, constraint)
+    assert (finished.token_ids, finished.finish_reason) == ([60, 60, 50], FinishReason.STOP)
+
+
+@pytest.mark.parametrize("logprobs_of", ["choice", "model"])
+def test_logprobs_before_and_after_the_mask_are_finite(engine, logprobs_of):
+    sampling = greedy(4, num_logprobs=20, logprobs_of=logprobs_of, bad_words=((60,),))
+    finished = run_one(engine, prompt(8), sampling, Script([{50, 60}, {70}] * 2))
+    assert finished.token_ids == [50, 70, 50, 70]
+    for entry in finished.logprobs:
+        # Of the model's own tokens there are twenty; of the allowed ones that are not bad, one.
+        assert len(entry.top) == (20 if logprobs_of == "model" else 1)
+        assert all(-1e4 < logprob <= 0 for _, logprob in (*entry.top, (0, entry.logprob)))
+    if logprobs_of == "choice":
+        assert all(entry.logprob == 0 for entry in finished.logprobs)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from engine.attention.torch_backend import torch_attention
 from engine.config import EngineConfig
 from engine.load import build_engine
 from engine.output import FinishReason
-from engine.request import Request, SamplingParams
+from engine.request import PromptScoring, Request, SamplingParams
 from engine.sampler.bitmask import apply_bitmask_reference
 from tests.engine.support import (
     ARCHITECTURES,
     EOS,
     VOCAB_SIZE,
+    Closing,
+    Forcing,
     Script,
     greedy,
     greedy_by_transformers,
@@ -85,21 +89,55 @@ def mixed_request(index: int, request_id: str) -> Request:
         SamplingParams(max_tokens=12, seed=index, top_k=20, presence_penalty=1.0, min_p=0.01),
         greedy(12, repetition_penalty=1.4, logit_bias={7: 5.0}, min_tokens=4, ignore_eos=False),
     ][index % 5]
-    constraint = Script([range(10 + index, 60 + index)] * 8) if index % 3 == 0 else None
-    return Request(request_id, prompt(3 + 7 * index, index), sampling, constraint)
-
-
-@pytest.mark.parametrize("pack_linear_weights", [True, False])
-def test_each_of_a_batch_of_16_gets_what_it_gets_alone(pack_linear_weights):
-    engine = tiny_engine(
-        max_num_seqs=16, max_num_batched_tokens=40, pack_linear_weights=pack_linear_weights
+    constraint = [
+        lambda: None,
+        lambda: Script([range(10 + index, 12 + index)] * 12),
+        lambda: Forcing([{20}, {21}, range(30, 90), {22}, {23}, {24}, range(30, 90)] * 2),
+        lambda: Closing(50),
+    ][index % 4]()
+    return Request(
+        request_id,
+        prompt(150)[: 3 + 7 * index],  # all begin alike
+        sampling,
+        constraint,
+        cache_salt=bytes(index // 8),
+        on_length="close" if index % 4 == 3 else "cut",
+        prompt_scoring=PromptScoring(start=3) if index in {6, 9} else None,
     )
-    assert engine.info.is_batch_invariant
-    alone = {str(i): run_all(engine, [mixed_request(i, str(i))])[str(i)] for i in range(16)}
-    together = run_all(engine, [mixed_request(i, str(i)) for i in range(16)])
+
+
+PLAIN: dict[str, Any] = {"forced_text": False, "prefix_cache": False}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        PLAIN,
+        PLAIN | {"pack_linear_weights": False},
+        {},
+        {"max_draft_tokens": 3},
+        {"max_draft_tokens": 3, "num_blocks": 36, "block_size": 5},
+    ],
+    ids=str,
+)
+def test_each_of_a_batch_of_16_gets_what_it_gets_alone(options):
+    packs = options.get("pack_linear_weights", True)
+    plain = tiny_engine(pack_linear_weights=packs, **PLAIN)
+    alone = {str(i): run_all(plain, [mixed_request(i, str(i))])[str(i)] for i in range(16)}
     assert all(finished.error is None and finished.token_ids for finished in alone.values())
-    # Equality of everything: tokens, and the logprobs to the last bit.
-    assert together == alone
+    engine = tiny_engine(max_num_seqs=16, max_num_batched_tokens=64, **options)
+    assert engine.info.is_batch_invariant
+    # Equality of everything: tokens, and the logprobs to the last bit. The second time there are
+    # keys and values of the first.
+    for _ in range(2):
+        together = run_all(engine, [mixed_request(i, str(i)) for i in range(16)])
+        assert together == alone
+    counters = engine.stats().counters
+    has_features = options.get("prefix_cache", True)
+    assert (counters.cached_prompt_tokens > 0) is has_features
+    assert (counters.forced_tokens > 0) is has_features
+    assert (counters.accepted_draft_tokens > 0) is ("max_draft_tokens" in options)
+    assert (counters.preemptions > 0) is ("num_blocks" in options)
 
 
 def test_a_request_that_joins_later_changes_nothing_for_those_that_run(engine):

@@ -9,17 +9,22 @@ import pytest
 import torch
 
 from engine.request import SamplingParams
-from engine.sampler.draw import draw_tokens
+from engine.sampler.draw import RowParams, draw_tokens_reference
+from engine.sampler.draw import draw_tokens as draw_with_largest
 from engine.sampler.logprobs import gather_logprobs
 from engine.sampler.processors import apply_bias, apply_penalties
 from engine.sampler.randomness import uniform
-from engine.sampler.sampler import sample
+from engine.sampler.sampler import largest_logits, sample
 from engine.sampler.state import SamplingState
 
 
 def random_logits(num_rows, vocab_size, seed=0, scale=3.0):
     generator = torch.Generator().manual_seed(seed)
     return torch.randn((num_rows, vocab_size), generator=generator) * scale
+
+
+def draw_tokens(logits, states):
+    return draw_with_largest(logits.contiguous(), logits.amax(1), states)
 
 
 def kept_by_the_book(logits, params):
@@ -93,6 +98,32 @@ def test_a_row_is_drawn_the_same_alone_and_among_others(params):
     alone = draw_tokens(logits[:1], [SamplingState(_with_seed(params, 9), [])])
     together = draw_tokens(logits, [SamplingState(_with_seed(params, 9), []), *others])
     assert together[0] == alone[0]
+
+
+@pytest.mark.parametrize("params", FILTERS, ids=str)
+@pytest.mark.parametrize("scale", [0.02, 1.0, 4.0, 30.0])
+@pytest.mark.parametrize("num_impossible", [0, 2900])
+def test_the_kernel_draws_what_the_reference_draws(params, scale, num_impossible):
+    logits = random_logits(200, 3001, seed=8, scale=scale)
+    logits[:, 50 : 50 + num_impossible] = -torch.inf
+    states = [SamplingState(_with_seed(params, seed), []) for seed in range(200)]
+    largest = logits.amax(1)
+    expected = draw_tokens_reference(logits, largest, RowParams.from_states(states, logits))
+    # Sums of another order: a random number within 1e-6 of a token's edge may fall on either side.
+    assert (draw_tokens(logits, states) != expected).sum() <= 1
+
+
+@pytest.mark.parametrize("vocab_size", [1, 15, 16, 17, 203, 1000])
+def test_the_largest_logit_is_found_with_its_first_place(vocab_size):
+    logits = random_logits(20, vocab_size, scale=1.0).round()  # so that there are equal ones
+    logits[3] = -torch.inf
+    logits[4, vocab_size // 2] = torch.inf
+    logits[5, vocab_size - 1] = torch.nan
+    logits[6, 0] = torch.nan
+    largest, tokens = largest_logits(logits)
+    assert torch.equal(largest.nan_to_num(99.0), logits.amax(1).nan_to_num(99.0))
+    for row in (*range(5), *range(7, 20)):
+        assert int(tokens[row]) == int((logits[row] == largest[row]).nonzero()[0])
 
 
 @pytest.mark.parametrize("temperature", [1e-300, 1e-30, 1e-5])
@@ -181,17 +212,35 @@ def test_logprobs_are_those_of_torch_and_leave_impossible_tokens_out():
     assert [t for t, _ in found[0].top] == logits[0].topk(3).indices.tolist()
 
 
-def test_logprobs_are_taken_before_temperature_and_after_bias():
+@pytest.mark.parametrize("logprobs_of", ["choice", "model"])
+@pytest.mark.parametrize("temperature", [0.0, 5.0])
+def test_logprobs_are_of_the_choice_or_of_the_model_and_never_of_the_temperature(
+    logprobs_of, temperature
+):
     params = SamplingParams(
-        max_tokens=1, temperature=5.0, seed=1, num_logprobs=2, logit_bias={4: 3.0}
+        max_tokens=1,
+        temperature=temperature,
+        seed=1,
+        num_logprobs=4,
+        logprobs_of=logprobs_of,
+        logit_bias={4: 3.0},
     )
     logits = random_logits(1, 30)
-    biased = logits.clone()
-    biased[0, 4] += 3.0
-    bitmask = torch.zeros((0, 1), dtype=torch.int32)
+    asked = logits[0].clone()
+    if logprobs_of == "choice":
+        asked[4] += 3.0
+        asked[5:] = -torch.inf
     (sampled,) = sample(
-        logits, [SamplingState(params, [])], suppressed={}, bitmask=bitmask, constrained_rows=[]
+        logits,
+        [SamplingState(params, [])],
+        suppressed={},
+        bitmask=torch.tensor([[0b11111]], dtype=torch.int32),
+        constrained_rows=[0],
     )
-    reference = torch.log_softmax(biased[0], dim=0)
+    reference = torch.log_softmax(asked, dim=0)
+    assert sampled.token_id in range(5)
     assert sampled.logprobs is not None
+    assert sampled.logprobs.token_id == sampled.token_id
     assert sampled.logprobs.logprob == pytest.approx(float(reference[sampled.token_id]), abs=1e-5)
+    assert [t for t, _ in sampled.logprobs.top] == reference.topk(4).indices.tolist()
+    assert all(math.isfinite(logprob) for _, logprob in sampled.logprobs.top)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -144,19 +143,3 @@ def test_every_request_that_fits_alone_ends_and_no_block_is_lost(
         assert simulation.step(), "a step that does nothing"
     assert aborted | set(simulation.finished) == {str(i) for i in range(len(requests))}
     assert simulation.pool.num_free == num_blocks
-
-
-def test_a_block_is_free_when_nobody_holds_it_any_more():
-    pool = BlockPool(3)
-    blocks = pool.allocate(2)
-    pool.retain(blocks)
-    pool.release(blocks)
-    assert pool.num_free == 1
-    pool.release(blocks)
-    assert pool.num_free == 3
-    assert sorted(pool.allocate(3)) == [1, 2, 3]
-
-
-def test_taking_more_blocks_than_there_are_is_a_bug():
-    with pytest.raises(AssertionError):
-        BlockPool(3).allocate(4)
