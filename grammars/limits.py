@@ -12,7 +12,9 @@ class CompileLimits:
     Args:
         max_states: states of any one DFA (a pattern, an enum, a lexer).
         max_schema_nodes: distinct schema nodes (subschemas and conjunctions of them) evaluated.
-        max_alternatives: object or array shapes of one value, anyOf and allOf multiplied out.
+        max_alternatives: object or array shapes of one value, side by side as in `anyOf`.
+        max_products: shapes that a combination of unions comes to (`allOf` of `anyOf`, `oneOf` with
+            overlaps, `not`), after all that is seen to be empty or superfluous is left out.
         max_structural_states: structural states of one grammar, made lazily while it is used.
         max_table_bytes: bytes of automaton tables of one grammar.
         max_places: places looked at in one object or array whose keys or elements are counted, each
@@ -29,7 +31,8 @@ class CompileLimits:
 
     max_states: int = 100_000
     max_schema_nodes: int = 100_000
-    max_alternatives: int = 64
+    max_alternatives: int = 1_000
+    max_products: int = 256
     max_structural_states: int = 1_000_000
     max_table_bytes: int = 256 * 1024 * 1024
     max_places: int = 50_000

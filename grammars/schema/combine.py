@@ -10,10 +10,10 @@ from grammars.schema.shapes import ShapeAlgebra
 from grammars.schema.value import ArrayShape, ObjectShape, StringSet, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from grammars.limits import CompileLimits
-    from grammars.schema.value import NodeId
+    from grammars.schema.node_algebra import NodeAlgebra
 
 _Shape = TypeVar("_Shape", ObjectShape, ArrayShape)
 
@@ -26,28 +26,20 @@ class ValueAlgebra:
     alternative already is not multiplied with the others.
 
     Args:
-        conjoin: makes the node of "both of these nodes".
-        negate: makes the node of everything but a node.
-        is_surely_inside: whether a node is seen to be a part of another.
-        anything: the node of all values.
-        nothing: the node of no value.
+        nodes: the members of shapes.
         limits: budgets of the automata and of the number of shapes.
         missing_bytes: bytes that the vocabulary cannot spell.
     """
 
     def __init__(
         self,
-        conjoin: Callable[[NodeId, NodeId], NodeId],
-        negate: Callable[[NodeId], NodeId],
-        is_surely_inside: Callable[[NodeId, NodeId], bool],
-        anything: NodeId,
-        nothing: NodeId,
+        nodes: NodeAlgebra,
         limits: CompileLimits,
         missing_bytes: frozenset[int] = frozenset(),
     ) -> None:
-        self._max_alternatives = limits.max_alternatives
+        self._limits = limits
         self.scalars = ScalarAlgebra(limits.max_states, missing_bytes)
-        self.shapes = ShapeAlgebra(conjoin, negate, is_surely_inside, anything, nothing, limits)
+        self.shapes = ShapeAlgebra(nodes, limits)
         self.everything = Value(
             has_null=True,
             booleans=frozenset((True, False)),
@@ -66,7 +58,7 @@ class ValueAlgebra:
             booleans=a.booleans & b.booleans,
             numbers=self.scalars.intersect_numbers(a.numbers, b.numbers),
             strings=self.scalars.intersect_strings(a.strings, b.strings),
-            objects=self._largest(self._meet_objects(a.objects, b.objects)),
+            objects=self._both_objects(a.objects, b.objects),
             arrays=self._bounded(self._meet_arrays(a.arrays, b.arrays)),
         )
 
@@ -112,6 +104,12 @@ class ValueAlgebra:
             arrays=self._bounded((*a.arrays, *b.arrays)),
         )
 
+    def _both_objects(
+        self, a: tuple[ObjectShape, ...], b: tuple[ObjectShape, ...]
+    ) -> tuple[ObjectShape, ...]:
+        both = self._meet_objects(a, b)
+        return self._bounded(both) if 1 in (len(a), len(b)) else self._largest(both)
+
     def _meet_objects(
         self, a: tuple[ObjectShape, ...], b: tuple[ObjectShape, ...]
     ) -> Iterator[ObjectShape]:
@@ -151,15 +149,21 @@ class ValueAlgebra:
         for shape in shapes:
             if not any(is_inside(shape, other) for other in kept):
                 outside = (other for other in kept if not is_inside(other, shape))
-                kept = self._bounded((*outside, shape))
+                kept = (*outside, shape)
+                if len(kept) > self._limits.max_products:
+                    raise LimitExceededError(
+                        "max_products", self._limits.max_products, "a combination of unions"
+                    )
         return kept
 
     def _bounded(self, shapes: Iterable[_Shape]) -> tuple[_Shape, ...]:
         distinct: dict[_Shape, None] = {}
         for shape in shapes:
             distinct[shape] = None
-            if len(distinct) > self._max_alternatives:
+            if len(distinct) > self._limits.max_alternatives:
                 raise LimitExceededError(
-                    "max_alternatives", self._max_alternatives, "a union of objects or arrays"
+                    "max_alternatives",
+                    self._limits.max_alternatives,
+                    "a union of objects or arrays",
                 )
         return tuple(distinct)

@@ -115,15 +115,7 @@ class ValueGraph:
         self._live_places: dict[object, Container[object]] = {}
         self.anything = self._schema_node(Place("(anything)", True))
         self.nothing = self._schema_node(Place("(nothing)", False))
-        self._algebra = ValueAlgebra(
-            self.conjoin,
-            self.negate,
-            self.is_surely_inside,
-            self.anything,
-            self.nothing,
-            limits,
-            missing_bytes,
-        )
+        self._algebra = ValueAlgebra(self, limits, missing_bytes)
         self._place_sketches = PlaceSketches(self._document)
         self._sketches: dict[NodeId, Sketch] = {}
         self._constants = Constants(self._algebra, self._constant_node, self.nothing)
@@ -253,7 +245,13 @@ class ValueGraph:
         """Whether a node is seen to be a part of another, without evaluating either."""
         if a in (b, self.nothing) or b == self.anything:
             return True
+        if set(self._members(a)).issuperset(self._members(b)):
+            return True
         return self._sketch(a).is_inside(self._sketch(b))
+
+    def is_tag(self, node: NodeId) -> bool:
+        """Whether the values of a node are seen to be a few constants."""
+        return self._sketch(node).is_finite
 
     def negate(self, node: NodeId) -> NodeId:
         """The node of what is not in another."""

@@ -10,10 +10,11 @@ from grammars.schema.key_languages import KeyLanguages
 from grammars.schema.value import ArrayShape, Count, KeyClass, ObjectShape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from grammars.automata.codepoint_dfa import CodePointDfa
     from grammars.limits import CompileLimits
+    from grammars.schema.node_algebra import NodeAlgebra
     from grammars.schema.value import NodeId
 
 
@@ -21,31 +22,19 @@ class ShapeAlgebra:
     """Operations on shapes.
 
     Args:
-        conjoin: makes the node of "both of these nodes".
-        negate: makes the node of everything but a node.
-        is_inside: whether a node is seen to be a part of another.
-        anything: the node of all values.
-        nothing: the node of no value.
+        nodes: the members of shapes.
         limits: budgets of the languages of keys.
     """
 
-    def __init__(
-        self,
-        conjoin: Callable[[NodeId, NodeId], NodeId],
-        negate: Callable[[NodeId], NodeId],
-        is_inside: Callable[[NodeId, NodeId], bool],
-        anything: NodeId,
-        nothing: NodeId,
-        limits: CompileLimits,
-    ) -> None:
-        self._conjoin = conjoin
-        self._negate = negate
-        self._is_inside = is_inside
-        self._anything = anything
-        self._nothing = nothing
+    def __init__(self, nodes: NodeAlgebra, limits: CompileLimits) -> None:
+        self._nodes = nodes
+        self._conjoin = nodes.conjoin
+        self._negate = nodes.negate
+        self._anything = nodes.anything
+        self._nothing = nodes.nothing
         self.languages = KeyLanguages(limits)
-        self.any_object = ObjectShape((), (), anything)
-        self.any_array = ArrayShape((), anything)
+        self.any_object = ObjectShape((), (), nodes.anything)
+        self.any_array = ArrayShape((), nodes.anything)
 
     def intersect_objects(self, a: ObjectShape, b: ObjectShape) -> ObjectShape | None:
         """The objects of both shapes; None where that surely is none."""
@@ -56,11 +45,13 @@ class ShapeAlgebra:
         )
         if high is not None and low > high:
             return None
-        properties = dict(self._meet_properties(a, b))
         required = tuple(dict.fromkeys([*a.required, *b.required]))
+        if high is not None and len(required) > high:
+            return None
+        properties = dict(self._meet_properties(a, b))
         if any(properties.get(name) == self._nothing for name in required):
             return None
-        return ObjectShape(
+        both = ObjectShape(
             properties=tuple(properties.items()),
             required=required,
             additional=self._conjoin(a.additional, b.additional),
@@ -69,6 +60,7 @@ class ShapeAlgebra:
             min_properties=low,
             max_properties=high,
         )
+        return both if all(self._may_have(both, group) for group in both.witnesses) else None
 
     def intersect_arrays(self, a: ArrayShape, b: ArrayShape) -> ArrayShape | None:
         """The arrays of both shapes; None where that surely is none."""
@@ -92,18 +84,24 @@ class ShapeAlgebra:
         """Shapes whose union is all other objects: one for each way to break `shape`.
 
         A required key is broken by its absence and by its value: one shape, where it is optional.
+        Where a key is a tag, all other ways keep it: of many tagged shapes, each is then broken by
+        another tag or in its own way, and the ways are not multiplied.
         """
-        some = self.any_object
-        for name in shape.required:
-            yield replace(some, properties=((name, self._negate(shape.member(name))),))
-        for name, node in shape.properties:
-            if node != self._anything and name not in shape.required:
-                yield replace(some, properties=((name, self._negate(node)),), required=(name,))
+        tag = next((name for name, node in shape.properties if self._nodes.is_tag(node)), None)
+        kept = {} if tag is None else {tag: shape.member(tag)}
+        some = replace(self.any_object, properties=tuple(kept.items()))
+        for name in dict.fromkeys([*dict(shape.properties), *shape.required]):
+            node = shape.member(name)
+            broken = tuple((kept | {name: self._negate(node)}).items())
+            if name in shape.required:
+                yield replace(some, properties=broken)
+            elif node != self._anything:
+                yield replace(some, properties=broken, required=(name,))
         for group in self._undeclared(shape):
             if group.node != self._anything and not group.keys.is_empty:
                 yield replace(some, witnesses=(replace(group, node=self._negate(group.node)),))
         for group in shape.witnesses:
-            yield replace(some, classes=(replace(group, node=self._negate(group.node)),))
+            yield self.with_patterns(some, [(group.keys, self._negate(group.node))])
         if shape.min_properties > 0:
             yield replace(some, max_properties=shape.min_properties - 1)
         if shape.max_properties is not None:
@@ -147,12 +145,22 @@ class ShapeAlgebra:
             pairs += [(self._anything, node) for node in self._nodes_of_groups(b)]
         names = dict.fromkeys(name for name, _ in (*a.properties, *b.properties))
         pairs += [(a.member(name), b.member(name)) for name in names]
-        return all(self._is_inside(x, y) for x, y in pairs)
+        return all(self._nodes.is_surely_inside(x, y) for x, y in pairs)
 
     def is_absorbed(self, a: ObjectShape, b: ObjectShape) -> bool:
         """Whether the objects of both are surely those of `a`, keys in the same order."""
         declared = dict(a.properties)
         return all(name in declared for name, _ in b.properties) and self.is_surely_inside(a, b)
+
+    def _may_have(self, shape: ObjectShape, witness: KeyClass) -> bool:
+        """Whether it is not seen that no key of an object can be the witness."""
+
+        def fits(node: NodeId) -> bool:
+            return self._conjoin(node, witness.node) != self._nothing
+
+        return any(map(fits, self._nodes_of_groups(shape))) or any(
+            fits(node) and witness.keys.accepts(name) for name, node in shape.properties
+        )
 
     @staticmethod
     def _nodes_of_groups(shape: ObjectShape) -> list[NodeId]:

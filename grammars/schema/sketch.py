@@ -105,6 +105,16 @@ class Sketch:
     def __invert__(self) -> Sketch:
         return Sketch(~self.upper, ~self.lower)
 
+    @property
+    def is_finite(self) -> bool:
+        """Whether surely a few scalars are all there is in the set."""
+        upper = self.upper
+        return not (
+            upper.others & {"object", "array"}
+            or upper.strings.is_complement
+            or upper.numbers.is_complement
+        )
+
     def excludes(self, other: Sketch) -> bool:
         """Whether the sets surely have nothing in common."""
         return (self.upper & other.upper).is_empty

@@ -158,7 +158,12 @@ def test_deeply_nested_one_of_needs_no_recursion():
         ({"patternProperties": {f"p{i}": {"minimum": i} for i in range(20)}},
          "max_key_operations=3000"),
         ({"type": "object", "minProperties": 10**9}, "max_distinct_keys=8"),
-        ({"not": {"prefixItems": [{"const": i} for i in range(100)]}}, "max_alternatives=64"),
+        ({"anyOf": [{"required": [f"k{i}"]} for i in range(1_001)]}, "max_alternatives=1000"),
+        (
+            {"allOf": [{"anyOf": [{"required": [f"a{i}"]}, {"required": [f"b{i}"]}]}
+                       for i in range(9)]},
+            "max_products=256",
+        ),
     ],
 )  # fmt: skip
 def test_what_would_cost_too_much_is_refused_by_a_named_limit(schema, limit):

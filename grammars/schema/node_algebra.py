@@ -1,0 +1,36 @@
+"""NodeAlgebra: the nodes of a graph as operations on shapes see them, never evaluated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from grammars.schema.value import NodeId
+
+
+class NodeAlgebra(Protocol):
+    """Combines nodes by name, and tells what is seen of them at once.
+
+    Attributes:
+        anything: the node of all values.
+        nothing: the node of no value.
+    """
+
+    anything: NodeId
+    nothing: NodeId
+
+    def conjoin(self, a: NodeId, b: NodeId) -> NodeId:
+        """The node of what is in both; `nothing` where they are seen to exclude each other."""
+        ...
+
+    def negate(self, node: NodeId) -> NodeId:
+        """The node of what is not in another."""
+        ...
+
+    def is_surely_inside(self, a: NodeId, b: NodeId) -> bool:
+        """Whether a node is seen to be a part of another."""
+        ...
+
+    def is_tag(self, node: NodeId) -> bool:
+        """Whether the values of a node are seen to be a few constants."""
+        ...
