@@ -35,12 +35,16 @@ LEAST_WORKING = 51
 
 def own_cases() -> Iterator[Case]:
     for name, entry in tomllib.loads(OWN_CASES.read_text()).items():
-        text = entry.pop("text", "")
-        for piece in ("begin", "end"):
-            repeated, times = entry.pop(piece, ["", 0])
-            text = repeated * times + text if piece == "begin" else text + repeated * times
-        texts = {key: tuple(entry.pop(key, ())) for key in ("valid", "invalid")}
-        yield Case(name, text=text, **texts, **entry)
+        begin, end = (
+            repeated * times
+            for repeated, times in (entry.pop(side, ("", 0)) for side in ("begin", "end"))
+        )
+        text = begin + entry.pop("text", "") + end
+        yield Case(name, text=text, **{key: _frozen(value) for key, value in entry.items()})
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def shared_cases() -> Iterator[Case]:

@@ -7,10 +7,13 @@ import threading
 
 import pytest
 
+from grammars.compile import compile_grammar
 from grammars.errors import LimitExceededError, UnsupportedError
 from grammars.spec import Regex
 from server.errors import OverloadedError
 from server.grammar_compiler import _MAX_REFUSALS, GrammarCompiler
+
+from tests.support.byte_vocabulary import byte_vocabulary
 
 
 async def test_what_was_refused_is_not_compiled_again_for_a_while():
@@ -52,7 +55,13 @@ async def test_errors_keep_their_fields_when_they_are_told_again():
 
 async def test_compiles_past_the_limit_are_shed_and_a_cancelled_one_leaves_the_queue():
     go_on = threading.Event()
-    compiler = GrammarCompiler(lambda spec: go_on.wait(60), max_concurrent=1, max_waiting=1)
+    grammar = compile_grammar(Regex("a"), byte_vocabulary())
+
+    def compile_spec(spec):
+        go_on.wait(60)
+        return grammar
+
+    compiler = GrammarCompiler(compile_spec, max_concurrent=1, max_waiting=1)
     running = [asyncio.create_task(compiler.compile(Regex(text))) for text in "ab"]
     await asyncio.sleep(0)
     with pytest.raises(OverloadedError):
@@ -62,5 +71,5 @@ async def test_compiles_past_the_limit_are_shed_and_a_cancelled_one_leaves_the_q
     running[1] = asyncio.create_task(compiler.compile(Regex("d")))
     await asyncio.sleep(0)
     go_on.set()
-    assert await asyncio.gather(*running) == [True, True]
+    assert await asyncio.gather(*running) == [grammar, grammar]
     compiler.close()

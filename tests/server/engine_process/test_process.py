@@ -46,7 +46,7 @@ def start_of(folder, **changes) -> Start:
 
 @asynccontextmanager
 async def serving(folder, settings=PATIENT):
-    told = []
+    told: list[str] = []
     start = start_of(folder)
     child = await launch(start, announce=told.append, silence_s=120)
     engine = ProcessEngine(child, start, settings, announce=told.append)
