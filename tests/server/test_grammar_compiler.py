@@ -12,7 +12,6 @@ from grammars.errors import LimitExceededError, UnsupportedError
 from grammars.spec import Regex
 from server.errors import OverloadedError
 from server.grammar_compiler import _MAX_REFUSALS, GrammarCompiler
-
 from tests.support.byte_vocabulary import byte_vocabulary
 
 

@@ -31,6 +31,7 @@ from server.engine_process.codec import CROSSING_TYPES, CodecError
 from server.engine_process.messages import (
     CODEC,
     Compile,
+    CompileRefused,
     FromEngine,
     Generate,
     Heartbeat,
@@ -124,6 +125,7 @@ def test_what_is_no_message_is_not_taken(sent):
 )
 def test_a_refusal_arrives_as_the_same_error(error):
     message = CODEC.decode(CODEC.encode(refusal_message(3, error)))
+    assert isinstance(message, CompileRefused)
     arrived = refusal_error(message)
     assert type(arrived) is type(error)
     assert str(arrived) == str(error)
