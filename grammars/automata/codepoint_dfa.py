@@ -17,6 +17,7 @@ from grammars.automata.charset import FIRST_SURROGATE, LAST_SURROGATE, NUM_CODE_
 from grammars.automata.classes import merge_columns
 from grammars.automata.combination import Operand, combine
 from grammars.automata.dfa import DEAD
+from grammars.automata.lengths import lengths_of
 from grammars.automata.minimise import FIRST_ACCEPTING_KIND, minimise_table
 from grammars.automata.product import Operation
 from grammars.automata.trie import minimal_trie
@@ -115,6 +116,15 @@ class CodePointDfa:
             LimitExceededError: the bounds alone need more than `max_states` states, or the result
             does.
         """
+        if self.is_empty:
+            return self
+        lengths = lengths_of(self.next_state, self.accepting, self.start)
+        if minimum <= lengths.shortest:
+            minimum = 0
+        if lengths.longest is not None and maximum is not None and maximum >= lengths.longest:
+            maximum = None
+        if minimum == 0 and maximum is None:
+            return self
         return self.intersect(
             any_string_of_length(minimum, maximum, max_states=max_states), max_states=max_states
         )

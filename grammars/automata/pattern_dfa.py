@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
@@ -11,13 +12,29 @@ from grammars.automata.codepoint_dfa import DEFAULT_MAX_STATES, CodePointDfa, bu
 from grammars.automata.lookaround import anchors_of, resolve_assertions
 from grammars.automata.partition import Partition, partition_of
 from grammars.automata.pattern import parse_pattern
-from grammars.automata.pattern_ast import Alternation, Anchor, Concatenation, Look, Node
-from grammars.automata.pattern_nfa import ANY_TEXT, PatternNfa, PatternParts
+from grammars.automata.pattern_ast import (
+    Anchor,
+    Characters,
+    Concatenation,
+    Look,
+    Node,
+    Repetition,
+)
+from grammars.automata.pattern_nfa import (
+    ANY_TEXT,
+    PatternNfa,
+    PatternParts,
+    options_of,
+    strip_end,
+    strip_start,
+)
 from grammars.automata.subset import Nfa, determinise
 from grammars.automata.unicode_sets import WORD
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from grammars.automata.charset import CharSet
 
 _WORD_BOUNDARIES: Final = frozenset((Anchor.WORD_BOUNDARY, Anchor.NO_WORD_BOUNDARY))
 
@@ -31,9 +48,9 @@ def fullmatch(
         InvalidGrammarError, UnsupportedError: see `parse_pattern`.
         LimitExceededError: the automaton needs more than `max_states` states.
     """
-    nfa = PatternNfa(PatternParts(max_states))
-    nfa.accept(nfa.add(parse_pattern(pattern, pointer=pointer), nfa.start))
-    return _determinised(nfa)
+    root = parse_pattern(pattern, pointer=pointer)
+    parts = root.parts if isinstance(root, Concatenation) else (root,)
+    return _search(Concatenation((Anchor.START, *parts, Anchor.END)), max_states)
 
 
 def search(
@@ -43,12 +60,52 @@ def search(
     return _search(parse_pattern(pattern, pointer=pointer), max_states)
 
 
+@dataclass(frozen=True, slots=True)
+class RepeatedClass:
+    """A pattern that is one class of characters, so many times, and nothing else.
+
+    Args:
+        members: the class.
+        minimum: characters at least.
+        maximum: characters at most; None is no bound.
+    """
+
+    members: CharSet
+    minimum: int
+    maximum: int | None
+
+
+def repeated_class(pattern: str, *, pointer: str = "") -> RepeatedClass | None:
+    """What a searched pattern as `^[a-z]{1,64}$` repeats; None for other patterns.
+
+    Its count need not be multiplied into an automaton. Raises as `parse_pattern` does.
+    """
+    if not (pattern.startswith("^") and pattern.endswith("}$")):
+        return None
+    match parse_pattern(pattern, pointer=pointer):
+        case Concatenation(
+            (Anchor.START, Repetition(Characters(members), minimum, maximum), Anchor.END)
+        ):
+            return RepeatedClass(members, minimum, maximum)
+        case _:
+            return None
+
+
+def texts_of(members: CharSet) -> CodePointDfa:
+    """The strings of characters of a class, the empty one included."""
+    return _search(
+        Concatenation((Anchor.START, Repetition(Characters(members), 0, None), Anchor.END)),
+        DEFAULT_MAX_STATES,
+    )
+
+
 def _search(root: Node, max_states: int) -> CodePointDfa:
     nfa = PatternNfa(PatternParts(max_states))
     demands: list[Look] = []
-    options = root.options if isinstance(root, Alternation) else (root,)
+    options = options_of(root)
     for option in options:
-        body, is_start_bound, is_end_bound = _strip_anchors(option)
+        body, is_start_bound = strip_start(option)
+        body, is_end_bound = strip_end(body)
         if is_start_bound and len(options) == 1:
             demands, body = _leading_lookaheads(body)
         state = nfa.start if is_start_bound else nfa.add(ANY_TEXT, nfa.start)
@@ -61,19 +118,6 @@ def _search(root: Node, max_states: int) -> CodePointDfa:
         restrict = found.difference if look.is_negated else found.intersect
         found = restrict(text, max_states=max_states)
     return found
-
-
-def _strip_anchors(node: Node) -> tuple[Concatenation, bool, bool]:
-    """What is between a leading ^ and a trailing $, and whether each is there."""
-    parts = list(node.parts) if isinstance(node, Concatenation) else [node]
-    is_start_bound = is_end_bound = False
-    while parts and parts[0] is Anchor.START:
-        is_start_bound = True
-        del parts[0]
-    while parts and parts[-1] is Anchor.END:
-        is_end_bound = True
-        del parts[-1]
-    return Concatenation(tuple(parts)), is_start_bound, is_end_bound
 
 
 def _leading_lookaheads(body: Concatenation) -> tuple[list[Look], Concatenation]:

@@ -63,8 +63,10 @@ class PatternParts:
         known = self._look_numbers.get((look.part, look.is_ahead))
         if known is None:
             nfa = PatternNfa(self)
-            before = nfa.start if look.is_ahead else nfa.add(ANY_TEXT, nfa.start)
-            nfa.accept(nfa.add(look.part, before), any_text_follows=look.is_ahead)
+            for option in options_of(look.part):
+                body, is_start_bound = (option, True) if look.is_ahead else strip_start(option)
+                before = nfa.start if is_start_bound else nfa.add(ANY_TEXT, nfa.start)
+                nfa.accept(nfa.add(body, before), any_text_follows=look.is_ahead)
             known = len(self.looks)
             self.looks.append((nfa, look.is_ahead))
             self._look_numbers[look.part, look.is_ahead] = known
@@ -166,6 +168,31 @@ class PatternNfa:
             state = self.add(node.part, state)
         self.epsilons.append((state, after))
         return after
+
+
+def options_of(node: Node) -> tuple[Node, ...]:
+    """The alternatives at the top of a pattern."""
+    return node.options if isinstance(node, Alternation) else (node,)
+
+
+def strip_start(node: Node) -> tuple[Concatenation, bool]:
+    """What is behind any leading ^, and whether there is one."""
+    parts = list(node.parts) if isinstance(node, Concatenation) else [node]
+    is_start_bound = False
+    while parts and parts[0] is Anchor.START:
+        is_start_bound = True
+        del parts[0]
+    return Concatenation(tuple(parts)), is_start_bound
+
+
+def strip_end(node: Concatenation) -> tuple[Concatenation, bool]:
+    """What is before any trailing $, and whether there is one."""
+    parts = list(node.parts)
+    is_end_bound = False
+    while parts and parts[-1] is Anchor.END:
+        is_end_bound = True
+        del parts[-1]
+    return Concatenation(tuple(parts)), is_end_bound
 
 
 def _num_copies(node: Node) -> int:

@@ -134,11 +134,12 @@ def spelled_strings(strings: StringSet, max_states: int) -> Dfa:
     All strings take every spelling of RFC 8259; a restricted set takes the canonical one: UTF-8,
     with escapes only where they must be.
     """
-    if strings.is_any or strings.content is codepoint_dfa.any_string():
-        return json_string.any_json_string()
-    content = strings.content
-    if content is None:
-        content = codepoint_dfa.any_string().with_length(
+    every = codepoint_dfa.any_string()
+    content = every if strings.content is None else strings.content
+    if strings.is_counted:
+        content = content.with_length(
             strings.min_length, strings.max_length, max_states=max_states
         )
-    return json_string.json_string(content)
+    if content is every:
+        return json_string.any_json_string()
+    return json_string.json_string(content, max_states=max_states)

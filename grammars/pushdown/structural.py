@@ -223,7 +223,7 @@ class StructuralStates:
             for strings in self._transitions.strings_of(self._configs[atom.config])
         }
         only = found.pop() if len(found) == 1 else StringSet()
-        return None if only.is_any or only.content is not None else only
+        return only if only.is_counted else None
 
     def _atoms(self, config: ConfigId) -> Iterator[ConfigId]:
         """What `config` begins with: configs that have terminals of their own (or `DONE`)."""

@@ -97,7 +97,7 @@ class Strings:
     Args:
         strings: the set.
         is_counted: its length is checked by the state's character counter, not by the lexer. Then
-            only whether the set is bounded matters to the lexer, and `strings` is `StringSet()`.
+            `strings` is the set without its bounds.
     """
 
     strings: StringSet

@@ -109,7 +109,8 @@ class Transitions:
             yield Numbers(graph.canonical_numbers(value.numbers)), then
         if value.strings is not None:
             is_counted = value.strings == counted
-            yield Strings(StringSet() if is_counted else value.strings, is_counted), then
+            strings = StringSet(value.strings.content) if is_counted else value.strings
+            yield Strings(strings, is_counted), then
         yield from self._brackets(config, value)
 
     def _brackets(self, config: ValueThen, value: Value) -> Iterator[tuple[Terminal, Effect]]:

@@ -27,13 +27,23 @@ IPV6: Final = "(?:" + "|".join(
     ]
 ) + ")"  # fmt: skip
 
-# RFC 1123, section 2.1: labels of 63 characters, 253 together. Counting both takes 24,000 states,
-# so narrower: three labels of 63 or eight of 30, either of which fits. Narrower too: no label with
-# hyphens at places 3 and 4, where A-labels have them (RFC 5890, section 2.3.1).
+# Narrower: no label with hyphens at places 3 and 4, where A-labels have them (RFC 5890, section
+# 2.3.1).
 _NO_RESERVED = "(?![^.]{2}--)"
-_LABEL = rf"{_NO_RESERVED}[A-Za-z0-9](?:[A-Za-z0-9-]{{0,61}}[A-Za-z0-9])?"
-_SHORT_LABEL = rf"{_NO_RESERVED}[A-Za-z0-9](?:[A-Za-z0-9-]{{0,28}}[A-Za-z0-9])?"
-HOSTNAME: Final = rf"(?:{_LABEL}(?:\.{_LABEL}){{0,2}}|{_SHORT_LABEL}(?:\.{_SHORT_LABEL}){{0,7}})"
+
+
+def _label(longest: int) -> str:
+    return rf"{_NO_RESERVED}[A-Za-z0-9](?:[A-Za-z0-9-]{{0,{longest - 2}}}[A-Za-z0-9])?"
+
+
+def _names(label: str, most: int) -> str:
+    """Names of so many labels at most."""
+    return rf"{label}(?:\.{label}){{0,{most - 1}}}"
+
+
+# RFC 1123, section 2.1: labels of 63 characters, 253 together. Counting both takes 24,000 states,
+# so narrower: three labels of 63 or eight of 30, either of which fits.
+HOSTNAME: Final = f"(?:{_names(_label(63), 3)}|{_names(_label(30), 8)})"
 
 
 def _u_label_letters() -> str:
@@ -57,19 +67,36 @@ def _u_label_letters() -> str:
 # (RFC 3492), so that the A-label has at most 63 characters, and the whole fits as above.
 _U_LETTER = f"[a-z0-9{_u_label_letters()}\u00df\u03c2]"
 _U_LABEL = rf"{_NO_RESERVED}{_U_LETTER}(?:(?:{_U_LETTER}|-){{0,6}}{_U_LETTER})?"
-IDN_HOSTNAME: Final = rf"(?:(?:{_LABEL}|{_U_LABEL})(?:\.(?:{_LABEL}|{_U_LABEL})){{0,2}}|{HOSTNAME})"
+_ANY_LABEL = f"(?:{_label(63)}|{_U_LABEL})"
+IDN_HOSTNAME: Final = f"(?:{_names(_ANY_LABEL, 3)}|{HOSTNAME})"
 
-# RFC 5321, section 4.1.2: a dot-string or a quoted string, at a domain or an address literal.
+# RFC 5321, section 4.1.2: a dot-string or a quoted string, at a domain or an address literal. The
+# local part has at most 64 octets and the whole 254 (section 4.5.3.1, less the angle brackets), so
+# that domains are narrower than above: three labels of 62 or six of 30.
 _ATOM_TEXT = r"A-Za-z0-9!#$%&'*+\-/=?^_`{|}~"
 _QUOTED_TEXT = r" !#-\[\]-~"
 
 
-def _mailbox(beyond_ascii: str, domain: str) -> str:
-    atom = f"[{_ATOM_TEXT}{beyond_ascii}]+"
-    quoted = rf"\"(?:[{_QUOTED_TEXT}{beyond_ascii}]|\\[ -~])*\""
-    return rf"(?:{atom}(?:\.{atom})*|{quoted})@(?:{domain}|\[(?:{IPV4}|IPv6:{IPV6})\])"
+def _atoms(text: str) -> str:
+    return rf"[{text}]+(?:\.[{text}]+)*"
 
 
-EMAIL: Final = _mailbox("", HOSTNAME)
-# RFC 6531, section 3.3.
-IDN_EMAIL: Final = _mailbox(r"\u0080-\u{10ffff}", IDN_HOSTNAME)
+def _quoted(text: str, most: int) -> str:
+    return rf"\"(?:[{text}]|\\[ -~]){{0,{most}}}\""
+
+
+def _at(local_part: str, domain: str) -> str:
+    return rf"(?:{local_part})@(?:{domain}|\[(?:{IPV4}|IPv6:{IPV6})\])"
+
+
+_MAIL_DOMAIN = f"(?:{_names(_label(62), 3)}|{_names(_label(30), 6)})"
+_IDN_MAIL_DOMAIN = f"(?:{_names(_ANY_LABEL, 2)}|{_MAIL_DOMAIN})"
+_LOCAL_PART = f"{_atoms(_ATOM_TEXT)}|{_quoted(_QUOTED_TEXT, 31)}"
+EMAIL: Final = rf"(?=[^\"@]{{1,64}}@|\"){_at(_LOCAL_PART, _MAIL_DOMAIN)}"
+# RFC 6531, section 3.3; narrower: 16 characters in a local part beyond ASCII.
+_BEYOND = r"\u0080-\u{10ffff}"
+_IDN_LOCAL_PART = f"{_atoms(_ATOM_TEXT + _BEYOND)}|{_quoted(_QUOTED_TEXT + _BEYOND, 15)}"
+IDN_EMAIL: Final = (
+    rf"(?=[^\"@{_BEYOND}]{{1,64}}@|[^\"@]{{1,16}}@|\")"
+    f"{_at(f'{_IDN_LOCAL_PART}|{_quoted(_QUOTED_TEXT, 31)}', _IDN_MAIL_DOMAIN)}"
+)

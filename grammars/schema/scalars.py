@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from grammars.automata import codepoint_dfa, json_number, operations, pattern_dfa
+from grammars.automata.lengths import can_be_counted
 from grammars.automata.speakable import speakable_texts
 from grammars.automata.utf8_text import utf8_dfa
 from grammars.byte_lru import ByteLru
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from grammars.automata.dfa import Dfa
 
 _ENTRY_BYTES: Final = 1024
+
+_FEW_STATES: Final = 10_000
+"""As many states at most make a bound of the length part of a content, for plainer automata."""
+
 _automata: Final[ByteLru[object, CodePointDfa]] = ByteLru(64 * 1024 * 1024)
 
 
@@ -83,6 +88,12 @@ class ScalarAlgebra:
 
     def strings_matching(self, pattern: str) -> StringSet | None:
         """The strings in which `pattern` is found (Validation 2020-12, section 6.3.3)."""
+        repeated = pattern_dfa.repeated_class(pattern)
+        if repeated is not None:
+            members = repeated.members
+            texts = self._remembered(("class", members), lambda: pattern_dfa.texts_of(members))
+            bounds = StringSet(None, repeated.minimum, repeated.maximum)
+            return self.intersect_strings(texts, bounds)
         return self._remembered(
             ("pattern", pattern),
             lambda: pattern_dfa.search(pattern, max_states=self.max_states),
@@ -110,22 +121,29 @@ class ScalarAlgebra:
         """The strings in both sets."""
         if a is None or b is None:
             return None
-        if a.content is not None and b.content is not None:
-            return _non_empty(a.content.intersect(b.content, max_states=self.max_states))
-        if a.content is None and b.content is None:
-            low = max(a.min_length, b.min_length)
-            highs = [high for high in (a.max_length, b.max_length) if high is not None]
-            high = min(highs) if highs else None
-            return None if high is not None and low > high else StringSet(None, low, high)
-        counted, explicit = (a, b) if a.content is None else (b, a)
-        assert explicit.content is not None
-        if counted.is_any:
-            return explicit
-        return _non_empty(
-            explicit.content.with_length(
-                counted.min_length, counted.max_length, max_states=self.max_states
-            )
-        )
+        low = max(a.min_length, b.min_length)
+        highs = [high for high in (a.max_length, b.max_length) if high is not None]
+        high = min(highs) if highs else None
+        if high is not None and low > high:
+            return None
+        if a.content is None or b.content is None:
+            content = b.content if a.content is None else a.content
+        else:
+            content = a.content.intersect(b.content, max_states=self.max_states)
+        return self._bounded(content, low, high)
+
+    def _bounded(
+        self, content: CodePointDfa | None, low: int, high: int | None
+    ) -> StringSet | None:
+        """The strings of a content within bounds, multiplied into it if that is small."""
+        if content is None or content is codepoint_dfa.any_string():
+            return StringSet(None, low, high)
+        if content.is_empty:
+            return None
+        num_states = content.num_states * (low if high is None else high)
+        if num_states > _FEW_STATES and can_be_counted(content, low, high):
+            return StringSet(content, low, high)
+        return _non_empty(content.with_length(low, high, max_states=self.max_states))
 
     def unite_strings(self, a: StringSet | None, b: StringSet | None) -> StringSet | None:
         """The strings in either set."""
@@ -147,7 +165,7 @@ class ScalarAlgebra:
             shorter = StringSet(None, 0, strings.min_length - 1) if strings.min_length else None
             longer = None if strings.max_length is None else StringSet(None, strings.max_length + 1)
             return self.unite_strings(shorter, longer)
-        others = strings.content.complement()
+        others = self.content(strings).complement()
         alphabet = speakable_texts(self._missing_bytes, is_json=True)
         if alphabet is not None:
             others = others.intersect(alphabet, max_states=self.max_states)
@@ -155,9 +173,8 @@ class ScalarAlgebra:
 
     def content(self, strings: StringSet) -> CodePointDfa:
         """The set as one automaton, counted lengths multiplied out."""
-        if strings.content is not None:
-            return strings.content
-        return codepoint_dfa.any_string().with_length(
+        content = codepoint_dfa.any_string() if strings.content is None else strings.content
+        return content.with_length(
             strings.min_length, strings.max_length, max_states=self.max_states
         )
 

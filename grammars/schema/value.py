@@ -20,12 +20,13 @@ NodeId: TypeAlias = int
 
 @dataclass(frozen=True, slots=True)
 class StringSet:
-    """Strings by content, or any strings by length.
+    """Strings by content and by length.
 
     Args:
         content: an automaton over the decoded code points; None is any string.
-        min_length: code points at least; 0 where there is a content.
-        max_length: code points at most; None is no bound, and where there is a content.
+        min_length: code points at least.
+        max_length: code points at most; None is no bound. A content has bounds beside it only where
+            counting makes them exact (`lengths.can_be_counted`); else they are multiplied into it.
     """
 
     content: CodePointDfa | None = None
@@ -35,7 +36,12 @@ class StringSet:
     @property
     def is_any(self) -> bool:
         """Whether every string is in the set."""
-        return self.content is None and self.min_length == 0 and self.max_length is None
+        return self.content is None and not self.is_counted
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether there are bounds of the length beside the content."""
+        return self.min_length > 0 or self.max_length is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,163 @@
+"""Lengths: how long the texts of a language are, and whether a counter can bound them exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from grammars.automata.kernels import kernel
+
+if TYPE_CHECKING:
+    from grammars.automata.codepoint_dfa import CodePointDfa
+    from grammars.automata.kernels import Bools, Ints
+
+_MAX_BYTES_PER_CHARACTER: Final = 6
+"""Of a character of a JSON string where it is spelled in the shortest way: an escaped control."""
+
+_PLAIN_ASCII: Final = (0x20, 0x21), (0x23, 0x5B), (0x5D, 0x7E)
+"""Characters that a JSON string holds as one byte."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """The lengths that texts of a language can have, in characters.
+
+    Args:
+        shortest: of the shortest text.
+        longest: of the longest one; None where there is none.
+    """
+
+    shortest: int
+    longest: int | None
+
+
+def lengths_of(next_state: Ints, accepting: Bools, start: int) -> Lengths:
+    """The lengths of the texts of a trimmed automaton that is not empty, see `CodePointDfa`."""
+    rest, before, is_endless = _measure(next_state, accepting, start)
+    longest = None if is_endless[start] else int(before[accepting].max())
+    return Lengths(int(rest[start]), longest)
+
+
+def can_be_counted(dfa: CodePointDfa, minimum: int, maximum: int | None) -> bool:
+    """Whether a character counter beside the automaton makes the bounds exact, without dead ends.
+
+    The counter refuses a character too many and an end too early, and looks no further. That is
+    enough if a text can end wherever it has been for long: each state either accepts, or is
+    reached only while there is room for its shortest way to the end. And it can go on for ever, by
+    one byte at a time where it accepts (see `LexerWays`).
+
+    Args:
+        dfa: a language that is not empty.
+        minimum: characters at least.
+        maximum: characters at most; None is no bound.
+    """
+    if maximum is not None and minimum > maximum:
+        return False
+    rest, before, is_endless = _measure(dfa.next_state, dfa.accepting, dfa.start)
+    has_room = np.ones(dfa.num_states, np.bool_)
+    if maximum is not None:
+        room = maximum - rest.astype(np.int64) * _MAX_BYTES_PER_CHARACTER
+        has_room = (rest == 0) | ((before >= 0) & (before <= room))
+    plain = [number for span in _PLAIN_ASCII for number in _classes_of(dfa, *span)]
+    grows = (dfa.next_state[:, plain] == np.arange(dfa.num_states)[:, None]).any(axis=1)
+    is_fit = has_room & is_endless & (grows | ~dfa.accepting)
+    return bool(is_fit[1:].all())
+
+
+def _classes_of(dfa: CodePointDfa, low: int, high: int) -> list[int]:
+    """The classes of the characters low .. high."""
+    first, last = np.searchsorted(dfa.range_start, (low, high), side="right") - 1
+    return sorted(set(dfa.range_class[first : last + 1].tolist()))
+
+
+@kernel
+def _measure(next_state: Ints, accepting: Bools, start: int) -> tuple[Ints, Ints, Bools]:
+    """What the ways through each state of a trimmed automaton are like.
+
+    Returns:
+        The characters of its shortest way to the end; those of its longest way from the start, -1
+        where there are ways of any length; and whether there are ways of any length to the end.
+    """
+    num_states, num_classes = next_state.shape
+    first = np.zeros(num_states + 2, np.int32)  # the edges into each state, by counting sort
+    for s in range(1, num_states):
+        for c in range(1, num_classes):
+            first[next_state[s, c] + 1] += 1
+    for s in range(num_states + 1):
+        first[s + 1] += first[s]
+    fill = first.copy()
+    tail = np.empty(first[num_states], np.int32)
+    for s in range(1, num_states):
+        for c in range(1, num_classes):
+            target = next_state[s, c]
+            tail[fill[target]] = s
+            fill[target] += 1
+
+    rest = np.full(num_states, -1, np.int32)
+    queue = np.empty(num_states, np.int32)
+    num_queued = 0
+    for s in range(1, num_states):
+        if accepting[s]:
+            rest[s] = 0
+            queue[num_queued] = s
+            num_queued += 1
+    at = 0
+    while at < num_queued:
+        s = queue[at]
+        at += 1
+        for i in range(first[s], first[s + 1]):
+            if rest[tail[i]] < 0:
+                rest[tail[i]] = rest[s] + 1
+                queue[num_queued] = tail[i]
+                num_queued += 1
+
+    # States are taken once all states before them are (A. B. Kahn, 1962): never on or after a loop.
+    before = np.zeros(num_states, np.int32)
+    num_open = np.zeros(num_states, np.int32)
+    for s in range(1, num_states):
+        num_open[s] = first[s + 1] - first[s]
+    num_taken = 0
+    if start != 0 and num_open[start] == 0:
+        queue[0] = start
+        num_taken = 1
+    at = 0
+    while at < num_taken:
+        s = queue[at]
+        at += 1
+        for c in range(1, num_classes):
+            target = next_state[s, c]
+            if target != 0:
+                before[target] = max(before[target], before[s] + 1)
+                num_open[target] -= 1
+                if num_open[target] == 0:
+                    queue[num_taken] = target
+                    num_taken += 1
+    for s in range(1, num_states):
+        if num_open[s] > 0:
+            before[s] = -1
+
+    # The same from the ends: what is left is on a loop or leads to one.
+    is_endless = np.zeros(num_states, np.bool_)
+    num_taken = 0
+    for s in range(1, num_states):
+        is_endless[s] = True
+        num_open[s] = 0
+        for c in range(1, num_classes):
+            if next_state[s, c] != 0:
+                num_open[s] += 1
+        if num_open[s] == 0:
+            queue[num_taken] = s
+            num_taken += 1
+    at = 0
+    while at < num_taken:
+        s = queue[at]
+        at += 1
+        is_endless[s] = False
+        for i in range(first[s], first[s + 1]):
+            num_open[tail[i]] -= 1
+            if num_open[tail[i]] == 0:
+                queue[num_taken] = tail[i]
+                num_taken += 1
+    return rest, before, is_endless
