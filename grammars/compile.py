@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from grammars.cfg.compiled import compile_cfg
-from grammars.cfg.states import CfgStates
 from grammars.errors import InvalidGrammarError
 from grammars.limits import CompileLimits
 from grammars.masks.compiled import AutomatonGrammar
+from grammars.pushdown.cfg_states import CfgStates
 from grammars.pushdown.structural import StructuralStates
 from grammars.pushdown.tables import AutomatonTables
 from grammars.spec import Cfg, Choice, Embed, JsonObject, JsonSchema, Regex, Structure

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -14,16 +15,16 @@ from engine.load import load_engine
 from engine.output import FinishReason
 from engine.request import Request, SamplingParams
 from grammars.backends.base import BACKEND_NAMES, get_backend
-from grammars.spec import Choice, JsonObject, JsonSchema, Regex
+from grammars.spec import Cfg, Choice, JsonObject, JsonSchema, Regex
 from server.chat.prompt import PromptBuilder
 from server.chat.template import ChatTemplate
 from server.commands.flags import add_flags, read_flags
-from server.quiet import quiet_transformers
 from server.commands.schema_file import read_schema
 from server.commands.vocabulary import load_vocabulary
 from server.models.catalog import DEFAULT_MODEL
 from server.models.progress import TerminalProgress
 from server.models.resolve import resolve_model
+from server.quiet import quiet_transformers
 from server.reply.detokenizer import Detokenizer, TextPiece
 from server.wire.policy import parse_chat_request
 
@@ -94,6 +95,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     kinds.add_argument("--json", action="store_true", help="any JSON object")
     kinds.add_argument("--regex", metavar="PATTERN", help="ECMA-262 pattern of the whole answer")
+    kinds.add_argument(
+        "--grammar", type=_grammar_file, metavar="FILE", help="a .gbnf or .lark grammar"
+    )
     kinds.add_argument("--choice", nargs="+", metavar="TEXT", help="the possible answers")
     parser.add_argument(
         "--backend", choices=BACKEND_NAMES, default=BACKEND_NAMES[0], help="default: %(default)s"
@@ -107,6 +111,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, metavar="N", help="of the sampling")
     add_flags(parser, EngineConfig, "engine")
     return parser
+
+
+def _grammar_file(name: str) -> str:
+    if PurePath(name).suffix not in {".gbnf", ".lark"}:
+        raise argparse.ArgumentTypeError(f"{name} is neither a .gbnf nor a .lark file")
+    return name
 
 
 def _token_count(text: str) -> int:
@@ -129,6 +139,9 @@ def _spec(parsed: argparse.Namespace) -> GrammarSpec | None:
         return JsonObject()
     if parsed.regex is not None:
         return Regex(parsed.regex)
+    if parsed.grammar is not None:
+        is_lark = PurePath(parsed.grammar).suffix == ".lark"
+        return Cfg("lark" if is_lark else "gbnf", read_schema(parsed.grammar))
     if parsed.choice is not None:
         return Choice(tuple(parsed.choice))
     return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from importlib.metadata import version
 
@@ -58,69 +57,20 @@ def test_models_lists_the_built_in_ones_and_what_is_cached(tmp_path, capsys):
     assert f"Converted models are kept in {tmp_path / 'cache/models'}:\n  my-model-abc\n" in shown
 
 
-def test_check_accepts_a_schema_and_draws_it(tiny_folder, schema_path, tmp_path, capsys):
-    drawing = tmp_path / "point.dot"
-    arguments = ["check", str(schema_path), "--tokenizer", str(tiny_folder)]
-    assert main([*arguments, "--dot", str(drawing)]) == 0
-    first_line, *_, last_line = capsys.readouterr().out.splitlines()
-    assert first_line == "This schema is enforced whole: no output can break it."
-    assert last_line == "first token: 1 of 262 tokens are allowed"  # the opening brace
-    assert drawing.read_text().startswith("digraph grammar {")
-
-
-def test_check_reads_standard_input(tiny_folder, monkeypatch, capsys):
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"true")))
-    assert main(["check", "-", "--tokenizer", str(tiny_folder)]) == 0
-    assert "enforced whole" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("schema", "message"),
-    [
-        (
-            '{"properties": {"a": {"uniqueItems": true}}}',
-            "/properties/a: keyword 'uniqueItems' is not supported; remove it or see "
-            "docs/json_schema.md",
-        ),
-        ('{"type": "integer", "minimum": 2, "maximum": 1}', "(root): "),
-        ("{", "(root): the schema is not valid JSON"),
-    ],
-)
-def test_check_says_why_a_schema_is_refused(tiny_folder, tmp_path, capsys, schema, message):
-    path = tmp_path / "schema.json"
-    path.write_text(schema)
-    assert main(["check", str(path), "--tokenizer", str(tiny_folder)]) == 1
-    assert capsys.readouterr().err.startswith(f"tightrope: {message}")
-
-
 def test_a_schema_that_is_not_utf_8_is_told_in_one_line(tiny_folder, tmp_path, capsys):
     path = tmp_path / "schema.json"
     path.write_bytes('{"title": "é"}'.encode("latin-1"))
-    message = f"tightrope: {path}: byte 11 is not UTF-8, as JSON must be\n"
-    assert main(["check", str(path), "--tokenizer", str(tiny_folder)]) == 1
-    assert capsys.readouterr().err == message
     assert generate(tiny_folder, "--schema", str(path)) == 1
-    assert capsys.readouterr().err == message
-
-
-def test_a_byte_order_mark_is_no_part_of_a_schema(tiny_folder, tmp_path, capsys):
-    path = tmp_path / "schema.json"
-    path.write_text("true", encoding="utf-8-sig")
-    assert main(["check", str(path), "--tokenizer", str(tiny_folder)]) == 0
+    assert capsys.readouterr().err == (
+        f"tightrope: {path}: byte 11 is not UTF-8, as JSON must be\n"
+    )
 
 
 def test_a_missing_file_is_told_in_one_line(tiny_folder, tmp_path, capsys):
     missing = tmp_path / "missing.json"
-    assert main(["check", str(missing), "--tokenizer", str(tiny_folder)]) == 1
+    assert generate(tiny_folder, "--schema", str(missing)) == 1
     assert capsys.readouterr().err == (
         f"tightrope: [Errno 2] No such file or directory: '{missing}'\n"
-    )
-
-
-def test_an_unknown_model_is_told_in_one_line(schema_path, capsys):
-    assert main(["check", str(schema_path), "--tokenizer", "smolm2-135m"]) == 1
-    assert capsys.readouterr().err.startswith(
-        "tightrope: model 'smolm2-135m': did you mean 'smollm2-135m'? "
     )
 
 
@@ -144,6 +94,28 @@ def test_only_our_own_lines_are_on_the_terminal(tiny_folder, monkeypatch, capsys
 def test_generate_writes_one_of_the_choices(tiny_folder, capsys, backend):
     assert generate(tiny_folder, "--backend", backend, "--choice", "hello", "help") == 0
     assert capsys.readouterr().out in ("hello\n", "help\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("nested.gbnf", 'root ::= "(" root ")" | "no"'),
+        ("nested.lark", 'start: "(" start ")" | NO\nNO: "no"'),
+    ],
+)
+def test_generate_writes_a_text_of_the_grammar(tiny_folder, tmp_path, capsys, name, text):
+    path = tmp_path / name
+    path.write_text(text)
+    generate(tiny_folder, "--grammar", str(path), "--temperature", "1", "--seed", "3")
+    written = capsys.readouterr().out.removesuffix("\n")
+    opening = len(written) - len(written.lstrip("("))
+    assert written == "(" * opening + "no" + ")" * opening
+
+
+def test_a_grammar_file_is_told_by_its_suffix(tiny_folder, capsys):
+    with pytest.raises(SystemExit):
+        generate(tiny_folder, "--grammar", "grammar.txt")
+    assert "grammar.txt is neither a .gbnf nor a .lark file" in capsys.readouterr().err
 
 
 def test_generate_writes_a_text_of_the_pattern(tiny_folder, capsys):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grammars.cfg.compiled import compile_cfg
-from grammars.cfg.states import CfgStates
 from grammars.limits import CompileLimits
 from grammars.masks.reference import ReferenceWalk
+from grammars.pushdown.cfg_states import CfgStates
 from grammars.pushdown.tables import AutomatonTables
 from tests.support.byte_vocabulary import byte_vocabulary
 

@@ -9,11 +9,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from grammars.cfg.compiled import compile_cfg
-from grammars.cfg.states import CfgStates
 from grammars.compile import compile_grammar
 from grammars.errors import UnsatisfiableError, UnsupportedError
 from grammars.limits import CompileLimits
 from grammars.masks.compiled import AutomatonGrammar
+from grammars.pushdown.cfg_states import CfgStates
 from grammars.pushdown.tables import AutomatonTables
 from tests.support.cfg_judge import CfgJudge
 from tests.support.earley import recognises

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from grammars.cfg.compiled import compile_cfg
-from grammars.cfg.states import CfgStates
 from grammars.compile import compile_grammar
 from grammars.limits import CompileLimits
 from grammars.masks.compiled import AutomatonGrammar
+from grammars.pushdown.cfg_states import CfgStates
 from grammars.pushdown.tables import AutomatonTables
 from grammars.spec import Cfg
 from tests.support.tokenizers import real_vocabulary
