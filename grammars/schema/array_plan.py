@@ -46,6 +46,7 @@ class ArrayPlan:
         self._settled = max(
             [shape.min_items, len(shape.prefix), 1, *(count.first for count in shape.counts)]
         )
+        self.has_distinct_texts = shape.is_unique
         self.start = ArrayPlace(counted=(0,) * len(shape.counts))
         self.needs_search = bool(shape.counts) and (
             shape.min_items > 0 or any(count.minimum > 0 for count in shape.counts)

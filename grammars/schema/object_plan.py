@@ -79,9 +79,12 @@ class ObjectPlan:
             self._groups = [_Entry(AllBut(frozenset(names)), shape.additional, ())]
         else:
             self._groups = []
+        self.has_distinct_texts = bool(self._groups)
         owed = frozenset(range(len(shape.witnesses)))
         self.start = ObjectPlace(owed=owed)
         self._is_counted = bool(shape.min_properties or shape.max_properties is not None)
+        is_plain = not (self._is_counted or shape.witnesses)
+        self._plain_steps = list(self._all_steps()) if is_plain else None
         self.needs_search = bool(
             shape.min_properties or owed or (shape.max_properties is not None and shape.required)
         )
@@ -89,11 +92,16 @@ class ObjectPlan:
     def steps(self, place: ObjectPlace) -> Iterator[Step[ObjectPlace]]:
         if place.most == self._shape.max_properties:
             return
-        for index in range(place.index, len(self._declared)):
+        past = next(
+            (i + 1 for i in range(place.index, len(self._declared)) if self._is_required(i)), None
+        )
+        if self._plain_steps is not None:
+            yield from self._plain_steps[place.index : past]
+            return
+        for index in range(place.index, len(self._declared) if past is None else past):
             yield from self._declared_steps(place, index)
-            if self._declared[index].key in self._required:
-                return
-        yield from self._undeclared_steps(place)
+        if past is None:
+            yield from self._undeclared_steps(place)
 
     def moves(self, place: ObjectPlace) -> Iterator[Move[ObjectPlace]]:
         is_declared = place.index < len(self._declared)
@@ -116,6 +124,10 @@ class ObjectPlan:
             and place.index >= self._num_needed
         )
 
+    def keys(self) -> Iterator[str | CodePointDfa | AllBut]:
+        """All keys of all steps."""
+        return (entry.key for entry in (*self._declared, *self._groups))
+
     def needed(self) -> Iterator[NodeId]:
         return (entry.node for entry in self._declared if entry.key in self._required)
 
@@ -123,6 +135,15 @@ class ObjectPlan:
         for entry in (*self._declared, *self._groups):
             yield entry.node
             yield from (node for _, node in entry.as_witnesses)
+
+    def _is_required(self, index: int) -> bool:
+        return self._declared[index].key in self._required
+
+    def _all_steps(self) -> Iterator[Step[ObjectPlace]]:
+        """The steps of all declared keys, then of the others; every place has some of these."""
+        for index in range(len(self._declared)):
+            yield from self._declared_steps(self.start, index)
+        yield from self._undeclared_steps(self.start)
 
     def _declared_steps(self, place: ObjectPlace, index: int) -> Iterator[Step[ObjectPlace]]:
         yield from self._ways(self._declared[index], self._count(replace(place, index=index + 1)))

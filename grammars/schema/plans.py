@@ -109,6 +109,11 @@ class Plan(Protocol[PlaceT]):
         """Whether a step can lead to a place from which the shape cannot be closed."""
         ...
 
+    @property
+    def has_distinct_texts(self) -> bool:
+        """Whether elements must differ (`uniqueItems`), or undeclared keys may be written."""
+        ...
+
     def steps(self, place: PlaceT) -> Iterator[Step[PlaceT]]:
         """What may be written at a place, in generation order, whatever its nodes hold."""
         ...

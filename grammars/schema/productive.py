@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Evaluation(Protocol):
     """The graph, as the emptiness check sees it."""
 
-    def evaluate(self, node: NodeId) -> Value:
-        """The value of a node."""
+    def settled(self, node: NodeId) -> Value:
+        """The value of a node, in shapes whose plans can be followed."""
         ...
 
     def object_plan(self, shape: ObjectShape) -> ObjectPlan:
@@ -52,7 +52,7 @@ def productive_nodes(root: NodeId, graph: Evaluation) -> frozenset[NodeId]:
     while pending:
         node = pending.pop()
         if node not in values:
-            values[node] = graph.evaluate(node)
+            values[node] = graph.settled(node)
             for plan in _plans(values[node], graph):
                 pending.extend(plan.nodes())
     productive: set[NodeId] = set()

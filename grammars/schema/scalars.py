@@ -77,6 +77,10 @@ class ScalarAlgebra:
         form = number_form(with_fraction=not others.is_empty)
         return operations.intersect(numbers, form, max_states=self.max_states)
 
+    def plain_numbers(self, numbers: Dfa) -> Dfa:
+        """One spelling of each number: plain decimals without needless zeros, and no `-0`."""
+        return operations.intersect(numbers, _plain_form(), max_states=self.max_states)
+
     def complement_numbers(self, numbers: Dfa | None) -> Dfa | None:
         """The numbers that are not in the set."""
         if numbers is None:
@@ -201,6 +205,12 @@ def number_form(*, with_fraction: bool) -> Dfa:
     texts = pattern_dfa.fullmatch(rf"-?(?:0|[1-9]\d*){fraction}")
     zero = pattern_dfa.fullmatch(r"-0(?:\.0)?")
     return utf8_dfa(texts.difference(zero), max_states=10_000)
+
+
+@lru_cache(maxsize=1)
+def _plain_form() -> Dfa:
+    texts = pattern_dfa.fullmatch(r"-?(?:0|[1-9]\d*)(?:\.\d*[1-9])?")
+    return utf8_dfa(texts.difference(pattern_dfa.fullmatch("-0")), max_states=10_000)
 
 
 def _non_empty(content: CodePointDfa) -> StringSet | None:

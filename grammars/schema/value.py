@@ -121,6 +121,8 @@ class ArrayShape:
         min_items: elements at least.
         max_items: elements at most; None is no bound.
         counts: bounds on how many elements are of a kind.
+        is_unique: no two elements are equal.
+        has_repeats: some two elements are equal.
     """
 
     prefix: tuple[NodeId, ...]
@@ -128,6 +130,8 @@ class ArrayShape:
     min_items: int = 0
     max_items: int | None = None
     counts: tuple[Count, ...] = ()
+    is_unique: bool = False
+    has_repeats: bool = False
 
     def element(self, index: int) -> NodeId:
         """The node of the element at `index`."""

@@ -1,0 +1,38 @@
+r"""scan: what a byte of a JSON text adds to its canonical spelling.
+
+The spelling is canonical already, but for a space between tokens and the case of the digits of
+`\u001F`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+OUTSIDE: Final = 0
+_INSIDE: Final = 1
+_ESCAPE: Final = 2
+_DIGITS: Final = 3
+"""Inside `\\u`: this and the next three, one for each digit that has been read."""
+
+
+def scan(symbol: int, state: int) -> tuple[int | None, int]:
+    """Read a symbol.
+
+    Args:
+        symbol: of the text.
+        state: where the scanner is; OUTSIDE where no string is open.
+
+    Returns:
+        The byte to compare, None for a space between tokens; where the scanner is then.
+    """
+    if state == OUTSIDE:
+        if symbol == ord(" "):
+            return None, OUTSIDE
+        return symbol, _INSIDE if symbol == ord('"') else OUTSIDE
+    if state == _INSIDE:
+        following = {ord('"'): OUTSIDE, ord("\\"): _ESCAPE}.get(symbol, _INSIDE)
+        return symbol, following
+    if state == _ESCAPE:
+        return symbol, _DIGITS if symbol == ord("u") else _INSIDE
+    digit = ord(chr(symbol).lower())
+    return digit, state + 1 if state < _DIGITS + 3 else _INSIDE
