@@ -1,10 +1,11 @@
-"""read_schema: the text of a JSON Schema that the command line names."""
+"""Grammars in files that the command line names."""
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from pathlib import Path, PurePath
 
+from grammars.spec import Cfg, JsonSchema, Regex
 from server.errors import ServerError
 
 
@@ -23,3 +24,24 @@ def read_schema(name: str) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ServerError(f"{name}: byte {error.start} is not UTF-8, as JSON must be") from error
+
+
+def read_spec(name: str) -> JsonSchema | Regex | Cfg:
+    """What a file asks for: .gbnf, .lark and .regex by their suffix, any other a JSON Schema.
+
+    A line break at the end of a .regex file is not part of the pattern.
+
+    Raises:
+        OSError: the file cannot be read.
+        ServerError: it is not UTF-8.
+    """
+    text = read_schema(name)
+    match PurePath(name).suffix:
+        case ".gbnf":
+            return Cfg("gbnf", text)
+        case ".lark":
+            return Cfg("lark", text)
+        case ".regex":
+            return Regex(text.removesuffix("\n").removesuffix("\r"))
+        case _:
+            return JsonSchema(text)
