@@ -56,6 +56,7 @@ class AdmittedChat:
         sampling: of the first choice.
         grammar: of each choice's whole text; None: free text.
         tools: which calls are looked for, and in which form they are told.
+        calls_anywhere: calls may stand behind text; else the answer is calls or a document.
         reply_format: how the model writes.
         thinking: where the answer stands to a reasoning block.
         stops: stop strings that end free text.
@@ -69,6 +70,7 @@ class AdmittedChat:
     sampling: SamplingParams
     grammar: ServedGrammar | None
     tools: ToolUse
+    calls_anywhere: bool
     reply_format: ReplyFormat
     thinking: Thinking
     stops: tuple[str, ...]
@@ -160,6 +162,7 @@ async def admit(
         sampling=sampling,
         grammar=grammar,
         tools=tools,
+        calls_anywhere=tools.mode is CallMode.AUTO and document is None,
         reply_format=reply_format,
         thinking=prompt.thinking,
         stops=stop_strings(request) if has_free_text else (),

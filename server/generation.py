@@ -114,6 +114,7 @@ class Generation:
             self._services.vocabulary,
             reply_format=chat.reply_format,
             tools=chat.tools.tools,
+            calls_anywhere=chat.calls_anywhere,
             thinking=chat.thinking,
             stops=chat.stops,
         )

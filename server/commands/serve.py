@@ -14,12 +14,12 @@ from rich.console import Console
 from engine.config import EngineConfig
 from grammars.backends.base import get_backend
 from server.commands.flags import add_flags, read_flags
-from server.quiet import quiet_transformers
 from server.config import ServerConfig, hash_api_key, hash_api_keys
 from server.engine_process.settings import EngineProcessConfig
 from server.models.catalog import DEFAULT_MODEL
 from server.models.progress import TerminalProgress
 from server.models.resolve import resolve_model
+from server.quiet import quiet_transformers
 from server.serve import run_server
 
 _API_KEY_VARIABLE: Final = "TIGHTROPE_API_KEY"

@@ -58,6 +58,7 @@ class ChoiceReply:
         vocabulary: of the model.
         reply_format: how the model writes.
         tools: whose calls are looked for.
+        calls_anywhere: see `ReplyParser`.
         thinking: where the answer stands to a reasoning block.
         stops: stop strings.
     """
@@ -68,6 +69,7 @@ class ChoiceReply:
         *,
         reply_format: ReplyFormat,
         tools: tuple[CallableTool, ...],
+        calls_anywhere: bool = True,
         thinking: Thinking,
         stops: tuple[str, ...],
     ) -> None:
@@ -77,6 +79,7 @@ class ChoiceReply:
             tools=tools,
             thinking=thinking,
             reply_format=reply_format,
+            calls_anywhere=calls_anywhere,
             token_tags=tuple(tag for tag in reply_format.tags if tag in controls),
         )
         self._stops = StopStrings(stops)

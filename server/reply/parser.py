@@ -71,6 +71,8 @@ class ReplyParser:
         tools: what may be called; none: calls are not looked for.
         thinking: what the prompt says of a block of thoughts.
         reply_format: the format of the model.
+        calls_anywhere: calls may stand behind text too; else the answer is calls, or a text in which
+            what looks like a call is data.
         token_tags: tags that are control tokens of the model. These come through `feed_tag` only;
             text that spells them is text.
     """
@@ -81,11 +83,14 @@ class ReplyParser:
         tools: Iterable[CallableTool] = (),
         thinking: Thinking = Thinking.NONE,
         reply_format: ReplyFormat = _DEFAULT_FORMAT,
+        calls_anywhere: bool = True,
         token_tags: Collection[str] = (),
     ) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self._syntax = reply_format.calls
         self._thoughts = reply_format.thoughts
+        self._calls_anywhere = calls_anywhere
+        self._has_text = False
         self._token_tags = token_tags
         self._state = _State.REASONING if thinking is Thinking.OPEN else _State.TEXT
         self._may_think = thinking is Thinking.OPTIONAL
@@ -207,7 +212,8 @@ class ReplyParser:
         return index + len(tag)
 
     def _active_tags(self) -> tuple[str, ...]:
-        opener = (self._syntax.opener,) if self._tools and self._syntax.opener else ()
+        may_call = self._tools and (self._calls_anywhere or not self._has_text)
+        opener = (self._syntax.opener,) if may_call and self._syntax.opener else ()
         match self._state:
             case _State.TEXT:
                 return (self._thoughts.open, *opener) if self._may_think else opener
@@ -375,6 +381,7 @@ class ReplyParser:
         is_text = self._state is _State.TEXT
         if bare and is_text:
             self._may_think = self._may_open = False
+            self._has_text = True
         holds = not is_text or bool(self._tools) or self._may_think
         end = len(bare) if holds else len(text)
         if end:

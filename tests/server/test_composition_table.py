@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from itertools import cycle, product
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
 from engine.output import FinishReason, RequestOutput
-from grammars.spec import Embed, Structure
+from grammars.spec import Cfg, Embed, Structure
 from server.calls.formats import FORMATS, calls_text
 from server.chat.reply_format import ReplyFormat
 from server.chat.thinking import MISTRAL_THINK, THINK, Thinking
@@ -59,7 +59,11 @@ DOCUMENTS = {
     "json_schema": {"type": "json_schema", "json_schema": {"name": "d", "schema": SCHEMA}},
     "regex": {"type": "regex", "pattern": r"\{\"n\": [0-9]\}"},
 }
-A, B, WRONG, NOBODY = ("a", {"n": 1}), ("b", {}), ("a", {"n": "x"}), ("c", {})
+Made: TypeAlias = tuple[str, Any]
+A: Made = ("a", {"n": 1})
+B: Made = ("b", {})
+WRONG: Made = ("a", {"n": "x"})
+NOBODY: Made = ("c", {})
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ class Answer:
     """An answer behind the thoughts: some text and then some calls, or a document."""
 
     text: str
-    calls: tuple[tuple[str, Any], ...] = ()
+    calls: tuple[Made, ...] = ()
     is_document: bool = False
 
 
@@ -136,6 +140,7 @@ def test_a_cell_allows_exactly_its_answers_and_they_are_read_as_they_were_meant(
     if spec is None:
         assert (choice, document_name) == ("none", "text")
         return
+    assert not isinstance(spec, Cfg)
     root = spec.root if isinstance(spec, Structure) else Embed(spec)
     judge = TextJudge(root, controls=reply_format.tags)
     for answer in ANSWERS:
@@ -154,9 +159,13 @@ def test_a_cell_allows_exactly_its_answers_and_they_are_read_as_they_were_meant(
 
 
 def thoughts_of(thinking: Thinking) -> list[str | None]:
-    return {Thinking.NONE: [None], Thinking.OPEN: ["hm {"], Thinking.OPTIONAL: [None, "hm <"]}[
-        thinking
-    ]
+    match thinking:
+        case Thinking.NONE:
+            return [None]
+        case Thinking.OPEN:
+            return ["hm {"]
+        case Thinking.OPTIONAL:
+            return [None, "hm <"]
 
 
 def written(

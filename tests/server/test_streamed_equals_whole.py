@@ -75,6 +75,7 @@ def chat_of(syntax, tools: list[Any], thinking: Thinking, stops: tuple[str, ...]
         sampling=SamplingParams(10),
         grammar=None,
         tools=tool_use(request),
+        calls_anywhere=True,
         reply_format=ReplyFormat(syntax),
         thinking=thinking,
         stops=stops,

@@ -281,3 +281,21 @@ def test_a_document_that_could_be_read_as_a_bare_call_is_a_call_or_nothing(name)
     assert calls_of(reply(syntax, [call], tools=(F, G))) == [("f", ARGUMENTS[2])]
     for text in (f'{{"name": "g", "{key}": {{"x": 1}}}}', f'{{"{key}": {{}}, "name": "g"}}', "[]"):
         assert not accepts(part, text, ()), text
+
+
+@pytest.mark.parametrize("syntax", SYNTAXES, ids=lambda s: s.name)
+def test_what_looks_like_a_call_inside_a_document_is_data(syntax):
+    for name in ("f", "g"):
+        calls = calls_text(syntax, [(name, {})])
+        document = json.dumps({"text": calls, "raw": 1})
+        for pieces in ([document], list(document)):
+            parser = ReplyParser(
+                tools=TOOLS, reply_format=ReplyFormat(syntax), calls_anywhere=False
+            )
+            events = [event for piece in pieces for event in parser.feed(piece)]
+            message = fold(events + parser.finish())
+            assert (message.content, message.calls) == (document, [])
+    parser = ReplyParser(tools=TOOLS, reply_format=ReplyFormat(syntax), calls_anywhere=False)
+    made = [("g", {}), ("f", ARGUMENTS[0])]
+    message = fold(parser.feed("\n" + calls_text(syntax, made)) + parser.finish())
+    assert calls_of(message) == made
