@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import gc
 import logging
 from contextlib import aclosing
 from pathlib import Path
@@ -65,6 +66,7 @@ async def host_engine(channel: Channel) -> None:
         return
     finally:
         beating.cancel()
+    gc.freeze()  # what was loaded stays: no collection need walk through it
     await EngineHost(channel, backend, start).run()
 
 
