@@ -17,6 +17,7 @@ from grammars.automata.charset import FIRST_SURROGATE, LAST_SURROGATE, NUM_CODE_
 from grammars.automata.classes import merge_columns
 from grammars.automata.combination import Operand, combine
 from grammars.automata.dfa import DEAD
+from grammars.automata.length_product import length_product
 from grammars.automata.lengths import lengths_of
 from grammars.automata.minimise import FIRST_ACCEPTING_KIND, minimise_table
 from grammars.automata.product import Operation
@@ -112,22 +113,28 @@ class CodePointDfa:
     ) -> CodePointDfa:
         """The strings of minimum .. maximum characters (None: no upper bound).
 
+        The same object where all strings are; in general the intersection with
+        `any_string_of_length`, sooner.
+
         Raises:
-            LimitExceededError: the bounds alone need more than `max_states` states, or the result
-            does.
+            LimitExceededError: it needs more than `max_states` states.
         """
         if self.is_empty:
             return self
         lengths = lengths_of(self.next_state, self.accepting, self.start)
-        if minimum <= lengths.shortest:
-            minimum = 0
-        if lengths.longest is not None and maximum is not None and maximum >= lengths.longest:
-            maximum = None
-        if minimum == 0 and maximum is None:
+        is_short = maximum is None or (lengths.longest is not None and lengths.longest <= maximum)
+        if minimum <= lengths.shortest and is_short:
             return self
-        return self.intersect(
-            any_string_of_length(minimum, maximum, max_states=max_states), max_states=max_states
+        table, accepting, start = length_product(
+            self.next_state,
+            self.accepting,
+            self.start,
+            minimum,
+            maximum,
+            max_states=max_states,
+            what="a string of bounded length",
         )
+        return _merged(self.range_start, self.range_class, table, start, accepting)
 
 
 def build_codepoint_dfa(

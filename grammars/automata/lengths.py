@@ -35,9 +35,8 @@ class Lengths:
 
 def lengths_of(next_state: Ints, accepting: Bools, start: int) -> Lengths:
     """The lengths of the texts of a trimmed automaton that is not empty, see `CodePointDfa`."""
-    rest, before, is_endless = _measure(next_state, accepting, start)
-    longest = None if is_endless[start] else int(before[accepting].max())
-    return Lengths(int(rest[start]), longest)
+    rest, _, longest = measure(next_state, accepting, start)
+    return Lengths(int(rest[start]), None if longest[start] < 0 else int(longest[start]))
 
 
 def can_be_counted(dfa: CodePointDfa, minimum: int, maximum: int | None) -> bool:
@@ -55,14 +54,14 @@ def can_be_counted(dfa: CodePointDfa, minimum: int, maximum: int | None) -> bool
     """
     if maximum is not None and minimum > maximum:
         return False
-    rest, before, is_endless = _measure(dfa.next_state, dfa.accepting, dfa.start)
+    rest, before, longest = measure(dfa.next_state, dfa.accepting, dfa.start)
     has_room = np.ones(dfa.num_states, np.bool_)
     if maximum is not None:
         room = maximum - rest.astype(np.int64) * _MAX_BYTES_PER_CHARACTER
         has_room = (rest == 0) | ((before >= 0) & (before <= room))
     plain = [number for span in _PLAIN_ASCII for number in _classes_of(dfa, *span)]
     grows = (dfa.next_state[:, plain] == np.arange(dfa.num_states)[:, None]).any(axis=1)
-    is_fit = has_room & is_endless & (grows | ~dfa.accepting)
+    is_fit = has_room & (longest < 0) & (grows | ~dfa.accepting)
     return bool(is_fit[1:].all())
 
 
@@ -73,12 +72,12 @@ def _classes_of(dfa: CodePointDfa, low: int, high: int) -> list[int]:
 
 
 @kernel
-def _measure(next_state: Ints, accepting: Bools, start: int) -> tuple[Ints, Ints, Bools]:
+def measure(next_state: Ints, accepting: Bools, start: int) -> tuple[Ints, Ints, Ints]:
     """What the ways through each state of a trimmed automaton are like.
 
     Returns:
-        The characters of its shortest way to the end; those of its longest way from the start, -1
-        where there are ways of any length; and whether there are ways of any length to the end.
+        The characters of its shortest way to the end; those of its longest way from the start, and
+        of its longest way to the end, -1 where there are ways of any length.
     """
     num_states, num_classes = next_state.shape
     first = np.zeros(num_states + 2, np.int32)  # the edges into each state, by counting sort
@@ -139,10 +138,9 @@ def _measure(next_state: Ints, accepting: Bools, start: int) -> tuple[Ints, Ints
             before[s] = -1
 
     # The same from the ends: what is left is on a loop or leads to one.
-    is_endless = np.zeros(num_states, np.bool_)
+    longest = np.zeros(num_states, np.int32)
     num_taken = 0
     for s in range(1, num_states):
-        is_endless[s] = True
         num_open[s] = 0
         for c in range(1, num_classes):
             if next_state[s, c] != 0:
@@ -154,10 +152,13 @@ def _measure(next_state: Ints, accepting: Bools, start: int) -> tuple[Ints, Ints
     while at < num_taken:
         s = queue[at]
         at += 1
-        is_endless[s] = False
         for i in range(first[s], first[s + 1]):
+            longest[tail[i]] = max(longest[tail[i]], longest[s] + 1)
             num_open[tail[i]] -= 1
             if num_open[tail[i]] == 0:
                 queue[num_taken] = tail[i]
                 num_taken += 1
-    return rest, before, is_endless
+    for s in range(1, num_states):
+        if num_open[s] > 0:
+            longest[s] = -1
+    return rest, before, longest

@@ -57,6 +57,22 @@ def test_a_length_counts_characters(a, minimum, maximum, samples):
         assert restricted.accepts(text) == (a.accepts(text) and fits)
 
 
+@given(languages, st.integers(0, 6), st.none() | st.integers(0, 6))
+@settings(deadline=None)
+def test_a_length_is_the_intersection_with_all_strings_of_it(a, minimum, maximum):
+    restricted = a.with_length(minimum, maximum)
+    plain = a.intersect(any_string_of_length(minimum, maximum))
+    assert restricted.num_states == plain.num_states  # both are minimal
+    assert restricted.difference(plain).is_empty
+    assert plain.difference(restricted).is_empty
+
+
+def test_a_length_that_changes_nothing_gives_the_same_object():
+    codes = strings(["abc", "de"])
+    assert codes.with_length(2, 3) is codes
+    assert any_string().with_length() is any_string()
+
+
 def test_an_impossible_length_is_the_empty_language():
     assert any_string_of_length(3, 2).is_empty
     assert any_string().with_length(0, 0).accepts("")
@@ -71,6 +87,10 @@ def test_no_automaton_reads_a_lone_surrogate():
 def test_limits_are_counted_and_named():
     with pytest.raises(LimitExceededError, match="max_states=100"):
         any_string().with_length(0, 100, max_states=100)
+    with pytest.raises(LimitExceededError, match="max_states=100"):
+        fullmatch("(?:a|bc)*d").with_length(0, 100, max_states=100)
+    with pytest.raises(LimitExceededError, match="max_states=100"):
+        any_string().with_length(0, 1_000_000, max_states=100)
     with pytest.raises(LimitExceededError, match="max_states=10"):
         strings(["abcdefghijkl"], max_states=10)
     with pytest.raises(LimitExceededError, match="max_states=20"):
