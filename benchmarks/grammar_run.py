@@ -53,18 +53,26 @@ def measure_all(
     vocabulary: Vocabulary,
     console: Console,
 ) -> list[Result]:
-    """All engines on a schema right after one another, so that they share the machine's mood."""
-    results = []
+    """All engines on a schema right after one another, so that they share the machine's mood.
+
+    Ctrl-C ends it early, with the results of the schemas that all engines are done with.
+    """
+    results: list[Result] = []
     with make_progress(console) as progress:
-        task = progress.add_task("", total=len(entries) * len(running))
-        for entry in entries:
-            case = entry.read()
-            job = _job(case, vocabulary)
-            for name, process in running.items():
-                progress.update(task, description=f"{entry.name[:40]}: {name}")
-                outcome = process.run(job)
-                results.append(Result(case.name, case.subset, len(job.documents), name, outcome))
+        task = progress.add_task("", total=len(entries))
+        try:
+            for entry in entries:
+                case = entry.read()
+                job = _job(case, vocabulary)
+                row = []
+                for name, process in running.items():
+                    progress.update(task, description=f"{entry.name[:40]}: {name}")
+                    outcome = process.run(job)
+                    row.append(Result(case.name, case.subset, len(job.documents), name, outcome))
+                results += row
                 progress.advance(task)
+        except KeyboardInterrupt:
+            progress.console.print(f"stopped after {len(results) // len(running)} schemas")
     return results
 
 

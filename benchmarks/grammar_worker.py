@@ -148,6 +148,7 @@ def _death(exitcode: int | None) -> str:
 def _work(settings: WorkerSettings, connection: Connection) -> None:
     """The process: tell when the engine is ready, then answer jobs until the parent is gone."""
     end_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, who then reports
     _be_silent()
     resource.setrlimit(resource.RLIMIT_AS, (settings.memory_bytes, settings.memory_bytes))
     try:

@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
     """Measure, print the tables, write JSON, plot and failures.
 
     Returns:
-        0, or 2 where the data or the tokenizer cannot be used.
+        0, or 1 where nothing was measured, or 2 where the data or the tokenizer cannot be used.
     """
     options = _parser().parse_args(arguments)
     console = make_console()
@@ -53,6 +53,10 @@ def main(arguments: Sequence[str]) -> int:
     with ExitStack() as stack:
         running, missing = start_engines(_settings(options, tokenizer), stack, console)
         results = measure_all(entries, running, tokenizer.vocabulary(), console)
+    for name, reason in missing.items():
+        console.print(f"{name} did not run: {reason}", markup=False, highlight=False)
+    if not results:
+        return 1
     summaries = [
         summarise(
             [result for result in results if result.engine == name],
@@ -63,8 +67,6 @@ def main(arguments: Sequence[str]) -> int:
     ]
     ratios = compare(results)
     console.print(summary_table(summaries))
-    for name, reason in missing.items():
-        console.print(f"{name} did not run: {reason}", markup=False, highlight=False)
     if ratios:
         console.print(ratio_table(ratios))
     if options.failures is not None:

@@ -132,6 +132,30 @@ def test_the_command_writes_tables_json_plot_and_failures(tmp_path, data, capsys
     assert "<svg" in (output / "grammars.svg").read_text()
 
 
+def test_a_run_that_is_interrupted_reports_what_it_has(tmp_path, data, capsys, monkeypatch):
+    run = EngineProcess.run
+    jobs = []
+
+    def interrupted(process, job):
+        jobs.append(job)
+        if len(jobs) == 2:
+            raise KeyboardInterrupt
+        return run(process, job)
+
+    monkeypatch.setattr(EngineProcess, "run", interrupted)
+    given = arguments(tmp_path, data, "--backends", "llguidance", "--output", str(tmp_path / "o"))
+    assert main(given) == 0
+    assert "stopped after 1 schemas" in capsys.readouterr().out
+    report = json.loads((tmp_path / "o/grammars.json").read_text())
+    assert report["results"][0]["schemas"] == 1
+
+
+def test_nothing_measured_is_a_failure(tmp_path, data, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "maskforge", None)
+    assert main(arguments(tmp_path, data, "--backends", "maskforge")) == 1
+    assert "maskforge did not run: not installed" in capsys.readouterr().out
+
+
 def test_data_that_cannot_be_used_is_told_and_ends_with_2(tmp_path, data, capsys):
     assert main(arguments(tmp_path, tmp_path / "none")) == 2
     assert "holds no *.json and no *.jsonl.gz" in " ".join(capsys.readouterr().out.split())
