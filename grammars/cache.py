@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from grammars.protocol import CompiledGrammar
 
@@ -16,21 +16,26 @@ if TYPE_CHECKING:
 _Key: TypeAlias = "tuple[GrammarSpec, str, str]"
 
 
+_FOUND_PER_CHECK: Final = 16
+
+
 class GrammarCache:
     """Thread-safe; a grammar is compiled by the first who asks, the others wait for it.
 
-    Grammars grow while they are used, so sizes are taken anew whenever one is added. A failed
-    compile is not kept: all who waited for it get its error, the next one compiles again.
+    Grammars grow while they are used, so sizes are taken anew whenever one is added, and every few
+    times that one is found. A failed compile is not kept: all who waited for it get its error, the
+    next one compiles again.
 
     Args:
-        max_bytes: what all grammars together may take; the least recently used go first. The newest
-            stays, however large it is: its own limits bound it.
+        max_bytes: what all grammars together may take; the least recently used go first. The one
+            just asked for stays, however large it is: its own limits bound it.
     """
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
         self._grammars: dict[_Key, CompiledGrammar] = {}  # the least recently used first
         self._compiling: dict[_Key, Future[CompiledGrammar]] = {}
+        self._num_found = 0
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -55,6 +60,9 @@ class GrammarCache:
             grammar = self._grammars.pop(key, None)
             if grammar is not None:
                 self._grammars[key] = grammar
+                self._num_found += 1
+                if self._num_found % _FOUND_PER_CHECK == 0:
+                    self._make_room()
                 return grammar
             running = self._compiling.get(key)
             if running is None:
@@ -70,12 +78,12 @@ class GrammarCache:
             raise
         with self._lock:
             del self._compiling[key]
-            self._keep(key, grammar)
+            self._grammars[key] = grammar
+            self._make_room()
         mine.set_result(grammar)
         return grammar
 
-    def _keep(self, key: _Key, grammar: CompiledGrammar) -> None:
-        self._grammars[key] = grammar
+    def _make_room(self) -> None:
         num_bytes = sum(kept.memory_bytes for kept in self._grammars.values())
         for oldest in list(self._grammars)[:-1]:
             if num_bytes <= self._max_bytes:

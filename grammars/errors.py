@@ -5,6 +5,7 @@ GrammarError
 ├── InvalidGrammarError    the schema, pattern or structure is not well formed
 ├── UnsatisfiableError     well formed, but no text at all can satisfy it
 ├── LimitExceededError     a counted compile budget was used up
+│   └── TextLimitError     by one text alone, while it was written
 ├── VocabularyError        the tokenizer cannot be turned into a usable vocabulary
 └── BackendError           a grammar backend is missing, or cannot enforce the given spec
 """
@@ -81,6 +82,13 @@ class LimitExceededError(GrammarError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return (type(self), (self.limit, self.allowed, self.what))
+
+
+class TextLimitError(LimitExceededError):
+    """One text alone has come to more places of its grammar than the tables have room for.
+
+    Raised while the text is written, in the middle of it: fresh tables did not help.
+    """
 
 
 class VocabularyError(GrammarError):

@@ -16,7 +16,9 @@ class CompileLimits:
         max_products: shapes that a combination of unions comes to (`allOf` of `anyOf`, `oneOf` with
             overlaps, `not`), after all that is seen to be empty or superfluous is left out.
         max_structural_states: structural states of one grammar, made lazily while it is used.
-        max_table_bytes: bytes of automaton tables of one grammar.
+        max_table_bytes: bytes of automaton tables of one grammar. Where a text comes to that in the
+            middle, it goes on in fresh tables.
+        renew_table_bytes: bytes of tables at which later texts begin with fresh ones.
         max_places: places looked at in one object or array whose keys or elements are counted, each
             once for every way to it.
         max_witness_sets: sets of conditions (such as `contains`) that one member can meet.
@@ -35,6 +37,7 @@ class CompileLimits:
     max_products: int = 256
     max_structural_states: int = 1_000_000
     max_table_bytes: int = 256 * 1024 * 1024
+    renew_table_bytes: int = 64 * 1024 * 1024
     max_places: int = 50_000
     max_witness_sets: int = 64
     max_key_operations: int = 3_000

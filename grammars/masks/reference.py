@@ -51,13 +51,14 @@ class ReferenceWalk:
         self._vocabulary = vocabulary
         self._next_lexers: dict[tuple[int, int], int] = {}
         self._lexer_rows: dict[int, tuple[int, ...]] = {}
+        self._state_rows: dict[int, tuple[int, ...]] = {}
         self._symbol_of_control = {
             control.token_id: NUM_BYTES + index for index, control in enumerate(vocabulary.controls)
         }
 
     def start(self, root: int) -> PlainConfiguration:
         """The configuration at the beginning of the text."""
-        return self._fresh(root, ())
+        return self.fresh(root, ())
 
     def token_symbols(self, token_id: int) -> tuple[int, ...] | None:
         """The symbols of a token; None for end tokens and ids without a token."""
@@ -94,16 +95,17 @@ class ReferenceWalk:
         """Whether firing labels on no input reaches a final state."""
         current: PlainConfiguration | None = configuration
         while current is not None and not current.is_fresh:
-            current = self._fire(current, self._label(current.lexer))
+            current = self.fire(current)
         return current is not None and bool(self._column(current.state, StateColumn.IS_FINAL))
 
-    def _read_symbol(
-        self, configuration: PlainConfiguration, symbol: int
-    ) -> PlainConfiguration | None:
+    def reads(self, configuration: PlainConfiguration, symbol: int) -> bool:
+        """Whether the lexer itself reads a symbol; else its label has to fire first."""
         following = self._next_lexer(configuration.lexer, symbol)
-        if following == DEAD:
-            fired = self._fire(configuration, self._label(configuration.lexer))
-            return None if fired is None else self._read_symbol(fired, symbol)
+        return following != DEAD and self._is_seen(following, configuration.state)
+
+    def shift(self, configuration: PlainConfiguration, symbol: int) -> PlainConfiguration | None:
+        """The configuration in which the lexer has read a symbol; None where a count forbids it."""
+        following = self._next_lexer(configuration.lexer, symbol)
         is_closed = bool(self._lexer_row(following)[LexerColumn.IS_CLOSED])
         counted = configuration.counted
         if self._lexer_row(configuration.lexer)[LexerColumn.IS_BOUNDARY]:
@@ -112,28 +114,43 @@ class ReferenceWalk:
             counted += not is_closed
             if counted > self._column(configuration.state, StateColumn.COUNT_MAX):
                 return None
-        read = PlainConfiguration(
+        return PlainConfiguration(
             configuration.state, following, counted, False, configuration.below
         )
-        return self._fire(read, self._label(following)) if is_closed else read
 
-    def _fire(self, configuration: PlainConfiguration, label: int) -> PlainConfiguration | None:
+    def is_closed(self, configuration: PlainConfiguration) -> bool:
+        """Whether the label of the lexer fires at once."""
+        return bool(self._lexer_row(configuration.lexer)[LexerColumn.IS_CLOSED])
+
+    def fire(self, configuration: PlainConfiguration) -> PlainConfiguration | None:
+        """The configuration after the label of the lexer, None where it leads nowhere."""
+        label = self._label(configuration.lexer)
         if not 0 < label <= self._column(configuration.state, StateColumn.NUM_LABELS):
             return None
         below = configuration.below
         match self._action(configuration.state, label):
             case Goto(target):
-                return self._fresh(target, below)
+                return self.fresh(target, below)
             case Push(resume, inner):
-                return self._fresh(inner, (resume, *below))
+                return self.fresh(inner, (resume, *below))
             case Pop(outcome):
-                return self._fresh(self._resume(below[0], outcome), below[1:])
+                return self.fresh(self._resume(below[0], outcome), below[1:])
             case Dead():
                 return None
 
-    def _fresh(self, state: int, below: tuple[int, ...]) -> PlainConfiguration:
+    def fresh(self, state: int, below: tuple[int, ...]) -> PlainConfiguration:
+        """A structural state of which nothing has been read, on a stack."""
         lexer = self._column(state, StateColumn.LEXER_START)
         return PlainConfiguration(state, lexer, 0, True, below)
+
+    def _read_symbol(
+        self, configuration: PlainConfiguration, symbol: int
+    ) -> PlainConfiguration | None:
+        if not self.reads(configuration, symbol):
+            fired = self.fire(configuration)
+            return None if fired is None else self._read_symbol(fired, symbol)
+        shifted = self.shift(configuration, symbol)
+        return self.fire(shifted) if shifted is not None and self.is_closed(shifted) else shifted
 
     def _next_lexer(self, lexer: int, symbol: int) -> int:
         if lexer == DEAD:
@@ -150,11 +167,19 @@ class ReferenceWalk:
             self._lexer_rows[lexer] = self._tables.lexer_row(lexer)
         return self._lexer_rows[lexer]
 
+    def _is_seen(self, lexer: int, state: int) -> bool:
+        """Whether a label that the state reads can be reached."""
+        window = self._column(state, StateColumn.WINDOW)
+        return self._lexer_row(lexer)[LexerColumn.REACH] & window != 0
+
     def _label(self, lexer: int) -> int:
         return NO_LABEL if lexer == DEAD else self._lexer_row(lexer)[LexerColumn.LABEL]
 
     def _column(self, state: int, column: StateColumn) -> int:
-        return self._tables.state_row(state)[column]
+        """A column that does not change once the state is made."""
+        if state not in self._state_rows:
+            self._state_rows[state] = self._tables.state_row(state)
+        return self._state_rows[state][column]
 
     def _action(self, state: int, label: int) -> Action:
         if self._tables.action(state, label) is None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from grammars.protocol import Bitmask
@@ -29,11 +31,17 @@ class MaskRow:
 
 
 class RowPool:
-    """Rows by content; forgotten rows stay valid for those who hold them."""
+    """Rows by content; forgotten rows stay valid for those who hold them.
 
-    def __init__(self) -> None:
+    Args:
+        end_row: uint32, the end tokens.
+        row_ids: numbers for new rows.
+    """
+
+    def __init__(self, end_row: NDArray[np.uint32], row_ids: Iterator[int]) -> None:
+        self._end_row = end_row
+        self._row_ids = row_ids
         self._rows: dict[bytes, MaskRow] = {}
-        self._num_made = 0
         self._num_bytes = 0
 
     @property
@@ -41,14 +49,14 @@ class RowPool:
         """Bytes of all rows that are known."""
         return self._num_bytes
 
-    def intern(self, words: NDArray[np.uint32], *, has_text: bool) -> MaskRow:
+    def intern(self, words: NDArray[np.uint32]) -> MaskRow:
         """The row of these words, which are copied."""
         content = words.tobytes()
         row = self._rows.get(content)
         if row is None:
-            row = MaskRow(self._num_made, np.frombuffer(content, np.int32), has_text)
+            has_text = bool((words & ~self._end_row).any())
+            row = MaskRow(next(self._row_ids), np.frombuffer(content, np.int32), has_text)
             self._rows[content] = row
-            self._num_made += 1
             self._num_bytes += len(content)
         return row
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,37 @@ MAX_FORCED_SYMBOLS: Final = 256
 """How far forced text is followed at once."""
 
 _NO_COUNTS: Final = np.zeros(0, np.uint16)
+
+
+_FEW_POINTS: Final = 256
+"""End points that `ends` is given room for at first; a power of two."""
+
+
+class EndPoints(NamedTuple):
+    """The points that tokens lead to, see `walk.ends`.
+
+    Attributes:
+        end_of_token: int32, (padded_size,); a row of `points`, 0 where the token is not allowed.
+        points: int64, (num_points, NUM_COLUMNS); row 0 is unused.
+        pushes: int64; states of the frames that the points have pushed.
+    """
+
+    end_of_token: NDArray[np.int32]
+    points: NDArray[np.int64]
+    pushes: NDArray[np.int64]
+
+    @classmethod
+    def empty(cls, padded_size: int, capacity: int) -> EndPoints:
+        """Room for so many points, and for a few pushes of each."""
+        return cls(
+            np.zeros(padded_size, np.int32),
+            np.zeros((capacity, kernels.NUM_COLUMNS), np.int64),
+            np.zeros(4 * capacity, np.int64),
+        )
+
+    def cut(self, num_points: int) -> EndPoints:
+        """The used part."""
+        return self._replace(points=self.points[:num_points])
 
 
 class Runner:
@@ -116,6 +147,37 @@ class Runner:
 
         num_frames_seen = self._run(configuration, call)
         return self._row, num_frames_seen
+
+    def ends(self, configuration: Configuration) -> EndPoints:
+        """Where every token leads to."""
+        start, capacity = configuration, _FEW_POINTS
+
+        def call(window: NDArray[np.int64], tables: TableArrays) -> EndPoints | None:
+            found = EndPoints.empty(len(self._tokens.begin), capacity)
+            num_points = kernels.ends(
+                *self._tokens.trie,
+                start.state,
+                start.lexer,
+                start.counted,
+                start.is_fresh,
+                window,
+                tables.lexers,
+                tables.transitions,
+                tables.classes,
+                tables.states,
+                tables.actions,
+                tables.resumes,
+                *found,
+                np.zeros(4 * capacity, np.int32),
+                *self._work,
+            )
+            return None if num_points < 0 else found.cut(num_points)
+
+        while True:
+            ends = self._run(configuration, call)
+            if ends is not None:
+                return ends
+            capacity *= 4
 
     def force(self, configuration: Configuration) -> tuple[NDArray[np.uint16], NDArray[np.bool_]]:
         """The symbols that must follow, and which ones may come after them; see `walk.force`."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
@@ -51,11 +52,13 @@ class SliceView:
         slice: what most tokens do.
         labels: the lexer's own label for each label of the slice, which are numbered from 1.
         differing: the first symbols of the tokens for which the slice does not hold.
+        source: the state (its number in the automaton) whose slice it is.
     """
 
     slice: Slice
     labels: tuple[int, ...]
     differing: tuple[int, ...]
+    source: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ class SliceCache:
         self._num_words = vocabulary.num_words
         self._slices: ByteLru[bytes, Slice] = ByteLru(MAX_SLICE_BYTES)
         self._num_uses: dict[bytes, int] = {}
-        self._sources: WeakKeyDictionary[Dfa, dict[int, _Source | None]] = WeakKeyDictionary()
+        self._sources: WeakKeyDictionary[Dfa, _Sources] = WeakKeyDictionary()
         self._lock = threading.RLock()
 
     @property
@@ -86,14 +89,14 @@ class SliceCache:
     def find(self, dfa: Dfa, state: int) -> SliceView | None:
         """The slice for a state of `dfa`; None where a walk is the better way."""
         with self._lock:
-            sources = self._sources.setdefault(dfa, {})
-            if state not in sources:
-                sources[state] = _find_source(dfa, state)
-            source = sources[state]
+            sources = self._sources.get(dfa)
+            if sources is None:
+                sources = self._sources[dfa] = _Sources(dfa)
+            source = sources.find(state)
             made = None if source is None else self._get(source)
             if source is None or made is None:
                 return None
-            return SliceView(made, source.residual.labels, source.differing)
+            return SliceView(made, source.residual.labels, source.differing, source.state)
 
     def _get(self, source: _Source) -> Slice | None:
         residual = source.residual
@@ -118,23 +121,43 @@ class SliceCache:
 class _Source:
     """Where the slice of a state comes from, see `SliceView`."""
 
+    state: int
     residual: _Residual
     differing: tuple[int, ...]
 
 
-def _find_source(dfa: Dfa, state: int) -> _Source | None:
-    """The state's own residual, or that of the state which most of its symbols lead to."""
-    targets = dfa.next_state[state][dfa.symbol_class]
-    if np.count_nonzero(targets[:NUM_BYTES]) < MIN_LIVE_BYTES:
-        return None
-    counts = np.bincount(targets)
-    counts[DEAD] = 0
-    usual = int(counts.argmax())
-    differing = () if usual == state else _differing(dfa, state, usual)
-    if differing is None:
-        usual, differing = state, ()
-    residual = _find_residual(dfa, usual)
-    return None if residual is None else _Source(residual, differing)
+class _Sources:
+    """The sources of the states of one automaton, which does not hold it: it is weakly known."""
+
+    def __init__(self, dfa: Dfa) -> None:
+        self._dfa = weakref.ref(dfa)
+        width = np.bincount(dfa.symbol_class[:NUM_BYTES], minlength=dfa.next_state.shape[1])
+        self._is_wide = (dfa.next_state != DEAD) @ width >= MIN_LIVE_BYTES
+        self._residuals: dict[int, _Residual | None] = {}
+        self._sources: dict[int, _Source | None] = {}
+
+    def find(self, state: int) -> _Source | None:
+        """The source of a state; None where it is narrow, or what can be read is large."""
+        if not self._is_wide[state]:
+            return None
+        if state not in self._sources:
+            dfa = self._dfa()
+            assert dfa is not None, "the caller holds it"
+            self._sources[state] = self._make(dfa, state)
+        return self._sources[state]
+
+    def _make(self, dfa: Dfa, state: int) -> _Source | None:
+        """The state's own residual, or that of the state which most of its symbols lead to."""
+        counts = np.bincount(dfa.next_state[state][dfa.symbol_class])
+        counts[DEAD] = 0
+        usual = int(counts.argmax())
+        differing = () if usual == state else _differing(dfa, state, usual)
+        if differing is None:
+            usual, differing = state, ()
+        if usual not in self._residuals:
+            self._residuals[usual] = _find_residual(dfa, usual)
+        residual = self._residuals[usual]
+        return None if residual is None else _Source(usual, residual, differing)
 
 
 def _differing(dfa: Dfa, state: int, usual: int) -> tuple[int, ...] | None:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 Ints: TypeAlias = "NDArray[np.int64]"
 Symbols: TypeAlias = "NDArray[np.uint16]"
+Int: TypeAlias = "int | np.int64"
+"""Given as np.int64: a kernel is compiled anew for each type of integer, and for each literal."""
 
 # The layout as plain numbers, which numba freezes into the code.
 _TRANSITIONS: Final = int(LexerColumn.TRANSITIONS)
@@ -33,6 +35,7 @@ _NUM_SYMBOLS: Final = int(LexerColumn.NUM_SYMBOLS)
 _LABEL: Final = int(LexerColumn.LABEL)
 _IS_CLOSED: Final = int(LexerColumn.IS_CLOSED)
 _IS_BOUNDARY: Final = int(LexerColumn.IS_BOUNDARY)
+_REACH: Final = int(LexerColumn.REACH)
 _LEXER_START: Final = int(StateColumn.LEXER_START)
 _ACTIONS: Final = int(StateColumn.ACTIONS)
 _NUM_LABELS: Final = int(StateColumn.NUM_LABELS)
@@ -41,6 +44,7 @@ _COUNT_MIN: Final = int(StateColumn.COUNT_MIN)
 _COUNT_MAX: Final = int(StateColumn.COUNT_MAX)
 _FULL_OUTCOME: Final = int(StateColumn.FULL_OUTCOME)
 _RESUMES: Final = int(StateColumn.RESUMES)
+_WINDOW: Final = int(StateColumn.WINDOW)
 _UNEXPANDED: Final = int(ActionKind.UNEXPANDED)
 _GOTO: Final = int(ActionKind.GOTO)
 _PUSH: Final = int(ActionKind.PUSH)
@@ -69,8 +73,8 @@ class Workspace(NamedTuple):
     met: Ints
 
 
-MISSING_ACTION: Final = 0
-MISSING_RESUME: Final = 1
+MISSING_ACTION: Final = np.int64(0)
+MISSING_RESUME: Final = np.int64(1)
 NUM_MISSING: Final = 0
 NUM_FRAMES_SEEN: Final = 1
 IS_BELOW_WINDOW: Final = 2
@@ -117,7 +121,7 @@ def _refused() -> Point:
 
 
 @lean_kernel
-def _note_missing(kind: int, state: int, entry: int, work: Workspace) -> None:
+def _note_missing(kind: Int, state: int, entry: int, work: Workspace) -> None:
     index = work.met[NUM_MISSING]
     if index < len(work.missing):
         work.missing[index, 0] = kind
@@ -176,7 +180,7 @@ def _fire(label: int, point: Point, machine: Machine) -> Point:
 
 
 @lean_kernel
-def advance(symbol: int, point: Point, machine: Machine) -> Point:
+def advance(symbol: Int, point: Point, machine: Machine) -> Point:
     """Read one symbol.
 
     A lexer start never accepts, so a label fires at most once before the symbol and once after it.
@@ -188,7 +192,7 @@ def advance(symbol: int, point: Point, machine: Machine) -> Point:
         if symbol < tables.lexers[lexer, _NUM_SYMBOLS]:
             column = tables.classes[tables.lexers[lexer, _CLASSES] + symbol]
             following = int(tables.transitions[tables.lexers[lexer, _TRANSITIONS] + column])
-        if following == 0:
+        if tables.lexers[following, _REACH] & tables.states[point.state, _WINDOW] == 0:
             label = int(tables.lexers[lexer, _LABEL])
             if label == 0:
                 return _refused()
@@ -332,12 +336,12 @@ def walk(
         start = _fire(label, start, machine)
         if start.state == 0:
             return
-    _put(path, 0, start)
+    _put(path, np.int64(0), start)
     node = 0
     while node < len(symbol):
-        level = depth[node]
+        level = np.int64(depth[node])
         if level > 0:
-            point = advance(int(symbol[node]), _get(path, level - 1), machine)
+            point = advance(np.int64(symbol[node]), _get(path, level - 1), machine)
             if point.state == 0:
                 node = subtree_end[node]
                 continue
@@ -351,13 +355,13 @@ def walk(
 
 
 @lean_kernel
-def _put(path: Ints, level: int, point: Point) -> None:
+def _put(path: Ints, level: Int, point: Point) -> None:
     path[level, 0], path[level, 1], path[level, 2] = point.state, point.lexer, point.counted
     path[level, 3], path[level, 4] = point.frame, point.used
 
 
 @lean_kernel
-def _get(path: Ints, level: int) -> Point:
+def _get(path: Ints, level: Int) -> Point:
     return Point(
         int(path[level, 0]),
         int(path[level, 1]),
@@ -376,6 +380,165 @@ IS_COMPLETE: Final = 4
 NUM_DROPPED: Final = 5
 NUM_PUSHED: Final = 6
 PUSHED: Final = 7
+"""Columns of a point that is told to Python: see `step`; in `ends` the last begins the pushes."""
+
+HASH: Final = 8
+NUM_COLUMNS: Final = 9
+
+
+@lean_kernel
+def _hash_point(point: Point, num_window: int, arena: Ints) -> Int:
+    code = np.int64(point.state)
+    code = (code ^ point.lexer) * np.int64(0x9E3779B97F4A7C1)
+    code = (code ^ (code >> 29) ^ point.counted) * np.int64(0x9E3779B97F4A7C1)
+    code = (code ^ (code >> 29) ^ np.int64(point.is_fresh)) * np.int64(0x9E3779B97F4A7C1)
+    frame = point.frame
+    while frame >= num_window:
+        code = (code ^ (code >> 29) ^ arena[frame, 0]) * np.int64(0x9E3779B97F4A7C1)
+        frame = int(arena[frame, 1])
+    code = (code ^ (code >> 29) ^ frame) * np.int64(0x9E3779B97F4A7C1)
+    return code ^ (code >> 31)
+
+
+@lean_kernel
+def _is_point(row: Ints, pushes: Ints, point: Point, num_window: int, arena: Ints) -> bool:
+    """Whether a row of `ends` is a point."""
+    if (
+        row[STATE] != point.state
+        or row[LEXER] != point.lexer
+        or row[COUNTED] != point.counted
+        or row[IS_FRESH] != point.is_fresh
+    ):
+        return False
+    frame = point.frame
+    for i in range(row[PUSHED], row[PUSHED] + row[NUM_PUSHED]):
+        if frame < num_window or arena[frame, 0] != pushes[i]:
+            return False
+        frame = int(arena[frame, 1])
+    return bool((num_window if frame == NO_FRAME else frame) == row[NUM_DROPPED])
+
+
+@lean_kernel
+def ends(
+    symbol: Symbols,
+    depth: NDArray[np.int32],
+    subtree_end: NDArray[np.int32],
+    first_token: NDArray[np.int32],
+    token_ids: NDArray[np.int32],
+    state: int,
+    lexer: int,
+    counted: int,
+    is_fresh: bool,
+    window: Ints,
+    lexers: Ints,
+    transitions: NDArray[np.int32],
+    classes: Symbols,
+    states: Ints,
+    actions: Ints,
+    resumes: Ints,
+    end_of_token: NDArray[np.int32],
+    points: Ints,
+    pushes: Ints,
+    slots: NDArray[np.int32],
+    arena: Ints,
+    path: Ints,
+    missing: Ints,
+    met: Ints,
+) -> int:
+    """Where every token of a trie leads to.
+
+    Args:
+        symbol: this and the next four are the `Trie` of the tokens.
+        depth: see there.
+        subtree_end: see there.
+        first_token: see there.
+        token_ids: see there.
+        state: this and the next four are the starting point, see `walk` and `Point`.
+        lexer: see there.
+        counted: see there.
+        is_fresh: see there.
+        window: see there.
+        lexers: this and the next five are `TableArrays`.
+        transitions: see there.
+        classes: see there.
+        states: see there.
+        actions: see there.
+        resumes: see there.
+        end_of_token: int32, (padded_size,), zeros; set to the number of each token's point, from 1.
+        points: int64, (capacity, NUM_COLUMNS): the distinct points, row 0 unused: the columns of
+            `step`, where the states of the pushed frames begin in `pushes`, a hash.
+        pushes: int64, flat; states of pushed frames, the nearest to the top first.
+        slots: int32, zeros, a power of two and more than twice as many as points: numbers by hash.
+        arena: this and the next three are a `Workspace`.
+        path: see there.
+        missing: see there.
+        met: see there.
+
+    Returns:
+        How many rows of `points` are used; -1 if they or `pushes` are too few.
+    """
+    machine = _machine(
+        window,
+        lexers,
+        transitions,
+        classes,
+        states,
+        actions,
+        resumes,
+        arena,
+        path,
+        missing,
+        met,
+    )
+    _put(path, np.int64(0), _start(state, lexer, counted, is_fresh, window))
+    num_points = 1
+    num_pushes = 0
+    node = 1
+    while node < len(symbol):
+        level = np.int64(depth[node])
+        point = advance(np.int64(symbol[node]), _get(path, level - 1), machine)
+        if point.state == 0:
+            node = subtree_end[node]
+            continue
+        _put(path, level, point)
+        if first_token[node] < first_token[node + 1]:
+            code = _hash_point(point, machine.num_window, arena)
+            slot = code & (len(slots) - 1)
+            found = np.int64(slots[slot])
+            while found != 0 and not (
+                points[found, HASH] == code
+                and _is_point(points[found], pushes, point, machine.num_window, arena)
+            ):
+                slot = (slot + 1) & (len(slots) - 1)
+                found = np.int64(slots[slot])
+            if found == 0:
+                num_pushed = 0
+                frame = point.frame
+                while frame >= machine.num_window:
+                    if num_pushes + num_pushed == len(pushes):
+                        return -1
+                    pushes[num_pushes + num_pushed] = arena[frame, 0]
+                    num_pushed += 1
+                    frame = int(arena[frame, 1])
+                if num_points == len(points):
+                    return -1
+                found = np.int64(num_points)
+                points[found, STATE] = point.state
+                points[found, LEXER] = point.lexer
+                points[found, COUNTED] = point.counted
+                points[found, IS_FRESH] = point.is_fresh
+                points[found, IS_COMPLETE] = _is_complete(point, machine)
+                points[found, NUM_DROPPED] = machine.num_window if frame == NO_FRAME else frame
+                points[found, NUM_PUSHED] = num_pushed
+                points[found, PUSHED] = num_pushes
+                points[found, HASH] = code
+                slots[slot] = found
+                num_points += 1
+                num_pushes += num_pushed
+            for i in range(first_token[node], first_token[node + 1]):
+                end_of_token[token_ids[i]] = found
+        node += 1
+    return num_points
 
 
 @lean_kernel
@@ -436,7 +599,7 @@ def step(
     )
     point = _start(state, lexer, counted, is_fresh, window)
     for symbol in string:
-        point = advance(int(symbol), point, machine)
+        point = advance(np.int64(symbol), point, machine)
         if point.state == 0:
             break
     result[STATE], result[LEXER], result[COUNTED] = point.state, point.lexer, point.counted

@@ -18,6 +18,13 @@ UNBOUNDED: Final = 2**31 - 1
 """`count_max` of a state that does not bound its characters, in the arrays only."""
 
 
+ALL_LABELS: Final = -1
+"""A window through which every label is seen, and the reach of a state that was not asked for."""
+
+MAX_WINDOW_LABELS: Final = 63
+"""Labels of a lexer that windows can be laid over."""
+
+
 class ActionKind(IntEnum):
     """Column 0 of the action table."""
 
@@ -37,6 +44,7 @@ class LexerColumn(IntEnum):
     LABEL = 3
     IS_CLOSED = 4  # accepts, and no symbol leads on
     IS_BOUNDARY = 5
+    REACH = 6  # bit l - 1 is set where label l can be reached; all bits where no window asks for it
 
 
 class StateColumn(IntEnum):
@@ -50,16 +58,17 @@ class StateColumn(IntEnum):
     COUNT_MAX = 5
     FULL_OUTCOME = 6  # outcome id
     RESUMES = 7  # first row of this state's chain in `resumes`, 0 where there is none
+    WINDOW = 8  # bits of the labels that the state reads; all bits where it reads all
 
 
 class TableArrays(NamedTuple):
     """What the kernels read, while `AutomatonTables.lock` is held; rows past the used ones are 0.
 
     Attributes:
-        lexers: int64, (lexer states, 6), see `LexerColumn`.
+        lexers: int64, (lexer states, 7), see `LexerColumn`.
         transitions: int32, flat; global lexer states.
         classes: uint16, flat.
-        states: int64, (structural states, 8), see `StateColumn`.
+        states: int64, (structural states, 9), see `StateColumn`.
         actions: int64, (n, 3): kind; GOTO target, PUSH resume or POP outcome id; PUSH inner.
         resumes: int64, (n, 3): outcome id, target, next row of the chain or 0.
     """

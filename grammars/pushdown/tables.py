@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_right
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from grammars.automata.dfa import DEAD, NO_LABEL
 from grammars.errors import LimitExceededError
 from grammars.pushdown.actions import Action, Dead, Goto, Pop, Push
 from grammars.pushdown.layout import (
+    ALL_LABELS,
     UNBOUNDED,
     ActionKind,
     GrowingArray,
@@ -30,14 +31,20 @@ from grammars.pushdown.layout import (
 )
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from grammars.automata.dfa import Dfa
 
 
+_STATE_BYTES: Final = 3000
+"""What an `Expander` keeps of a state, about (measured with tracemalloc over 80 schemas)."""
+
+
 class AutomatonTables:
-    """The tables of one grammar; grows under `lock`, never forgets.
+    """The tables of one grammar; grows under `lock`, never forgets (see `masks.renewal` for that).
 
     Args:
-        max_bytes: bytes that all arrays together may take; more raises LimitExceededError.
+        max_bytes: what `memory_bytes` may come to; more raises LimitExceededError.
     """
 
     def __init__(self, *, max_bytes: int = 256 * 2**20) -> None:
@@ -54,10 +61,11 @@ class AutomatonTables:
         self._bases: list[int] = []
         self._outcomes: list[int] = []
         self._outcome_ids: dict[int, int] = {}
+        self._arrays: TableArrays | None = None  # made anew when an array has moved
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of all arrays."""
+        """Bytes of all arrays and, about, of what the structural layer keeps of its states."""
         pools = (
             self._lexers,
             self._transitions,
@@ -66,7 +74,7 @@ class AutomatonTables:
             self._actions,
             self._resumes,
         )
-        return sum(pool.array.nbytes for pool in pools)
+        return sum(pool.array.nbytes for pool in pools) + _STATE_BYTES * self.num_states
 
     @property
     def num_states(self) -> int:
@@ -75,14 +83,16 @@ class AutomatonTables:
 
     def arrays(self) -> TableArrays:
         """The arrays as they are now; `lock` must be held for as long as they are read."""
-        return TableArrays(
-            self._lexers.array,  # type: ignore[arg-type]  # a pool knows its dtype, not its type
-            self._transitions.array,  # type: ignore[arg-type]
-            self._classes.array,  # type: ignore[arg-type]
-            self._states.array,  # type: ignore[arg-type]
-            self._actions.array,  # type: ignore[arg-type]
-            self._resumes.array,  # type: ignore[arg-type]
-        )
+        if self._arrays is None:
+            self._arrays = TableArrays(
+                self._lexers.array,  # type: ignore[arg-type]  # a pool knows its dtype, not its type
+                self._transitions.array,  # type: ignore[arg-type]
+                self._classes.array,  # type: ignore[arg-type]
+                self._states.array,  # type: ignore[arg-type]
+                self._actions.array,  # type: ignore[arg-type]
+                self._resumes.array,  # type: ignore[arg-type]
+            )
+        return self._arrays
 
     def add_dfa(self, dfa: Dfa) -> int:
         """Add the states of `dfa`, once per object.
@@ -109,6 +119,7 @@ class AutomatonTables:
         base = first - 1
         row = self._transitions.reserve((num_states - 1) * num_classes)
         classes = self._classes.reserve(len(dfa.symbol_class))
+        self._arrays = None
         live = dfa.next_state[1:]
         moved = np.where(live == DEAD, DEAD, live + base)
         self._transitions.array[row : row + moved.size] = moved.ravel()
@@ -122,7 +133,18 @@ class AutomatonTables:
             live != DEAD, axis=1
         )
         table[:, LexerColumn.IS_BOUNDARY] = dfa.char_boundary[1:]
+        table[:, LexerColumn.REACH] = ALL_LABELS
         return base
+
+    def set_reach(self, base: int, reach: NDArray[np.int64]) -> None:
+        """Write the labels that the states of an added `Dfa` can reach, for states with a window.
+
+        Args:
+            base: of the `Dfa`.
+            reach: int64, (num_states,), see `LexerColumn.REACH`.
+        """
+        with self.lock:
+            self._lexers.array[base + 1 : base + len(reach), LexerColumn.REACH] = reach[1:]
 
     def locate(self, lexer_state: int) -> tuple[Dfa, int]:
         """The Dfa that a live global lexer state belongs to, and its local number there."""
@@ -138,6 +160,7 @@ class AutomatonTables:
         full_outcome: int = 0,
         count_min: int = 0,
         count_max: int | None = None,
+        window: int = ALL_LABELS,
     ) -> int:
         """Add a structural state whose actions are all UNEXPANDED.
 
@@ -149,6 +172,8 @@ class AutomatonTables:
             full_outcome: the outcome in which every item's inner value ended: it changes nothing.
             count_min: characters that a counted string has at least.
             count_max: and at most; None is unbounded.
+            window: bits of the labels that the state reads, see `StateColumn.WINDOW`. The others
+                are dead here: what leads to them alone is not read. Needs `set_reach`.
 
         Returns:
             The new state, 1 for the first.
@@ -160,9 +185,10 @@ class AutomatonTables:
             assert self._lexers.array[lexer_start, LexerColumn.LABEL] == NO_LABEL, (
                 "an empty terminal"
             )
-            self._check_budget(8 * len(StateColumn) + 24 * num_labels)
+            self._check_budget(_STATE_BYTES + 8 * len(StateColumn) + 24 * num_labels)
             actions = self._actions.reserve(num_labels)
             state = self._states.reserve(1)
+            self._arrays = None
             self._states.array[state] = (
                 lexer_start,
                 actions,
@@ -172,7 +198,11 @@ class AutomatonTables:
                 UNBOUNDED if count_max is None else count_max,
                 self._outcome_id(full_outcome),
                 0,
+                window,
             )
+            if window != ALL_LABELS:
+                hidden = [i for i in range(num_labels) if not window >> i & 1]
+                self._actions.array[[actions + i for i in hidden], 0] = ActionKind.DEAD
             return state
 
     def set_action(self, state: int, label: int, action: Action) -> None:
@@ -192,10 +222,9 @@ class AutomatonTables:
 
     def action(self, state: int, label: int) -> Action | None:
         """The action of (`state`, `label`), None while it is unexpanded."""
-        kind, first, second = (int(x) for x in self._actions.array[self._action_row(state, label)])
-        match ActionKind(kind):
-            case ActionKind.UNEXPANDED:
-                return None
+        row = self._actions.array[self._action_row(state, label)]
+        kind, first, second = row.tolist()
+        match kind:
             case ActionKind.DEAD:
                 return Dead()
             case ActionKind.GOTO:
@@ -204,6 +233,8 @@ class AutomatonTables:
                 return Push(first, second)
             case ActionKind.POP:
                 return Pop(self._outcomes[first])
+            case _:
+                return None
 
     def set_resume(self, state: int, outcome: int, target: int) -> None:
         """Write what `state` becomes under `outcome`; the full outcome needs no entry."""
@@ -211,6 +242,7 @@ class AutomatonTables:
             assert self.resume(state, outcome) is None, "a resume is written once"
             self._check_budget(24)
             row = self._resumes.reserve(1)
+            self._arrays = None
             first = self._states.array[state, StateColumn.RESUMES]
             self._resumes.array[row] = (self._outcome_id(outcome), target, first)
             self._states.array[state, StateColumn.RESUMES] = row
@@ -237,16 +269,16 @@ class AutomatonTables:
 
     def state_row(self, state: int) -> tuple[int, ...]:
         """The columns of a structural state, see `StateColumn`."""
-        return tuple(int(x) for x in self._states.array[state])
+        return tuple(self._states.array[state].tolist())
 
     def lexer_row(self, lexer_state: int) -> tuple[int, ...]:
         """The columns of a lexer state, see `LexerColumn`."""
-        return tuple(int(x) for x in self._lexers.array[lexer_state])
+        return tuple(self._lexers.array[lexer_state].tolist())
 
     def _action_row(self, state: int, label: int) -> int:
-        row = self._states.array[state]
-        assert 1 <= label <= row[StateColumn.NUM_LABELS], "no such label in this state"
-        return int(row[StateColumn.ACTIONS]) + label - 1
+        _, actions, num_labels, *_ = self._states.array[state].tolist()
+        assert 1 <= label <= num_labels, "no such label in this state"
+        return int(actions) + label - 1
 
     def _outcome_id(self, outcome: int) -> int:
         known = self._outcome_ids.get(outcome)

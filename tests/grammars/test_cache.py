@@ -83,6 +83,17 @@ def test_grammars_that_have_grown_count_with_their_new_size():
     assert cache.memory_bytes == 100
 
 
+def test_grammars_that_have_grown_are_noticed_though_no_other_is_compiled():
+    cache, backend, vocabulary = GrammarCache(250), CountingBackend(), byte_vocabulary()
+    grown = cache.get(A, vocabulary, backend)
+    assert isinstance(grown, SizedGrammar)
+    cache.get(B, vocabulary, backend)
+    grown.memory_bytes = 200
+    for _ in range(20):
+        cache.get(B, vocabulary, backend)
+    assert cache.memory_bytes == 100
+
+
 def test_a_grammar_larger_than_the_cache_is_kept_until_the_next():
     cache, backend, vocabulary = GrammarCache(50), CountingBackend(), byte_vocabulary()
     assert cache.get(A, vocabulary, backend) is cache.get(A, vocabulary, backend)

@@ -209,3 +209,23 @@ def test_promises_over_real_tokens_are_kept_by_the_closing_text(name):
         assert matcher.accept_token(allowed(matcher, tokens_left)[0])
         tokens_left -= 1
         assert matcher.min_tokens_to_complete() <= tokens_left
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_where_tokens_lead_is_the_same_one_by_one(name):
+    choose = random.Random(5)
+    matcher = compile_grammar(SPECS[name], tiny_vocabulary()).matcher()
+    grammar = matcher._grammar
+    for _ in range(25):
+        row = np.zeros(tiny_vocabulary().num_words, np.int32)
+        matcher.fill_bitmask(row)
+        ends, following = grammar.successors(matcher._configuration)
+        plain_ends, plain = grammar._successors_one_by_one(matcher._configuration, row)
+        for token_id in range(tiny_vocabulary().padded_size):
+            assert (ends[token_id] == 0) == (plain_ends[token_id] == 0)
+            if ends[token_id]:
+                assert following[ends[token_id] - 1] is plain[plain_ends[token_id] - 1]
+        going_on = np.flatnonzero(ends).tolist()
+        if not going_on:
+            break
+        assert matcher.accept_token(choose.choice(going_on))
