@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from grammars.cfg.compiled import compile_cfg
+from grammars.cfg.steps import CfgSteps
 from grammars.errors import InvalidGrammarError
 from grammars.limits import CompileLimits
 from grammars.masks.compiled import AutomatonGrammar
@@ -40,7 +40,7 @@ def compile_grammar(
     tables = AutomatonTables(max_bytes=limits.max_table_bytes)
     states: StructuralStates | CfgStates
     if isinstance(spec, Cfg):
-        grammar = compile_cfg(spec, limits, vocabulary.missing_bytes)
+        grammar = CfgSteps(spec, limits, vocabulary.missing_bytes)
         states = CfgStates(grammar, tables, limits)
     else:
         states = StructuralStates(_root_part(spec), tables, vocabulary, limits)

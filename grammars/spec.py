@@ -72,10 +72,13 @@ class Cfg:
         syntax: "gbnf" (llama.cpp; texts are `root`) or "lark" (as OpenAI's custom tools take it;
             texts are `start`).
         text: the grammar.
+        in_json_string: texts are spelled as the content of a JSON string, with escapes only where
+            they must be; its quotes are not part of them.
     """
 
     syntax: CfgSyntax
     text: str
+    in_json_string: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +102,13 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Embed:
-    """A text of another spec, in place."""
+    """A text of another spec, in place.
 
-    spec: JsonSchema | JsonObject | Regex | Choice
+    What follows a grammar must begin with a character that the grammar never writes (or with a
+    control token), so that its end is plain; inside a JSON string the closing quote is one.
+    """
+
+    spec: JsonSchema | JsonObject | Regex | Choice | Cfg
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,17 +168,17 @@ class _Check:
         return _Overlap(shares_text, reads_on)
 
     def _check_priority(self, one: int, other: int) -> None:
-        names, priorities = self._network.names, self._network.priorities
-        if priorities[one] != priorities[other]:
+        first, second = self._network.texts[one], self._network.texts[other]
+        if first.priority != second.priority:
             raise UnsupportedError(
-                f"it shares a text with {names[other]} and differs from it in priority, which is "
+                f"it shares a text with {second.name} and differs from it in priority, which is "
                 "not supported: every reading of a text counts; make their texts distinct",
                 keyword="lark",
-                place=f"terminal {names[one]}",
+                place=f"terminal {first.name}",
             )
 
     def _swallowed(self, terminal: int) -> UnsupportedError:
-        name = self._network.names[terminal]
+        name = self._network.texts[terminal].name
         return UnsupportedError(
             "where it ends, the lexer may take all that could follow for more of "
             "the same (the longest match is taken), so a text might never end; put a separator "

@@ -36,8 +36,7 @@ class Network:
 
     Args:
         terminals: their automata, none with the empty text; those in use are not empty.
-        names: of the terminals.
-        priorities: of the terminals.
+        texts: what they were made of.
         edges: by position, symbol -> position.
         is_final: by position, whether its rule may end there.
         rule_of: by position.
@@ -49,8 +48,7 @@ class Network:
     """
 
     terminals: tuple[Dfa, ...]
-    names: tuple[str, ...]
-    priorities: tuple[int, ...]
+    texts: tuple[Text, ...]
     edges: tuple[dict[Symbol, int], ...]
     is_final: tuple[bool, ...]
     rule_of: tuple[int, ...]
@@ -62,13 +60,18 @@ class Network:
 
 
 def build_network(
-    grammar: Grammar, limits: CompileLimits, missing_bytes: frozenset[int]
+    grammar: Grammar,
+    limits: CompileLimits,
+    missing_bytes: frozenset[int],
+    *,
+    in_json_string: bool = False,
 ) -> Network:
     """Build the network of a grammar.
 
     Args:
         grammar: as it was read.
         limits: budgets.
+        in_json_string: see `Cfg`.
         missing_bytes: bytes that the vocabulary cannot spell.
 
     Raises:
@@ -77,7 +80,7 @@ def build_network(
         UnsupportedError: a terminal holds what is no text.
     """
     rules = inline(grammar)
-    terminals = _Terminals(limits.max_states, missing_bytes)
+    terminals = _Terminals(limits.max_states, missing_bytes, in_json_string=in_json_string)
     numbers = {name: i for i, name in enumerate(rules)}
     nfas = [
         _rule_nfa(expression, terminals, numbers, limits.max_states)
@@ -96,8 +99,7 @@ def build_network(
         positions.add_from(0)
     return Network(
         tuple(terminals.dfas),
-        tuple(text.name for text in terminals.texts),
-        tuple(text.priority for text in terminals.texts),
+        tuple(terminals.texts),
         tuple(positions.edges),
         tuple(positions.is_final),
         tuple(positions.rule_of),
@@ -112,7 +114,10 @@ def build_network(
 class _Terminals:
     """The texts of a grammar, each language once."""
 
-    def __init__(self, max_states: int, missing_bytes: frozenset[int]) -> None:
+    def __init__(
+        self, max_states: int, missing_bytes: frozenset[int], *, in_json_string: bool
+    ) -> None:
+        self._in_json_string = in_json_string
         self.dfas: list[Dfa] = []
         self.texts: list[Text] = []
         self._numbers: dict[Text, tuple[int, bool]] = {}
@@ -127,7 +132,10 @@ class _Terminals:
             self.texts.append(text)
             self.dfas.append(
                 terminal_dfa(
-                    text.node, max_states=self._max_states, missing_bytes=self._missing_bytes
+                    text.node,
+                    in_json_string=self._in_json_string,
+                    max_states=self._max_states,
+                    missing_bytes=self._missing_bytes,
                 )
             )
         return known

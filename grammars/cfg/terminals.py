@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from grammars.automata.charset import NO_CHARACTERS, CharSet
 from grammars.automata.classes import build_dfa
 from grammars.automata.dfa import NO_LABEL
 from grammars.automata.lexer import LexerBuilder
@@ -16,8 +19,6 @@ from grammars.automata.utf8_text import utf8_ranges
 from grammars.errors import LimitExceededError, UnsupportedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from grammars.automata.dfa import Dfa
     from grammars.automata.pattern_ast import Node
 
@@ -64,11 +65,14 @@ def is_nullable(node: Node) -> bool:
             return False
 
 
-def terminal_dfa(node: Node, *, max_states: int, missing_bytes: frozenset[int]) -> Dfa:
+def terminal_dfa(
+    node: Node, *, in_json_string: bool, max_states: int, missing_bytes: frozenset[int]
+) -> Dfa:
     """The non-empty texts of a node; label 1, minimal. It may be empty.
 
     Args:
         node: of characters, concatenations, alternations and repetitions.
+        in_json_string: see `Cfg`.
         max_states: deterministic states at most.
         missing_bytes: bytes that the vocabulary cannot spell; no text with one is read.
 
@@ -78,20 +82,54 @@ def terminal_dfa(node: Node, *, max_states: int, missing_bytes: frozenset[int]) 
     """
     if num_copies(node) > NFA_STATES_PER_STATE * max_states:
         raise LimitExceededError("max_states", max_states, "a terminal of the grammar")
-    builder = _TerminalBuilder(max_states)
+    builder = _TerminalBuilder(max_states, in_json_string=in_json_string)
     builder.accept(builder.add(node, LexerBuilder.start), 0)
     dfa = builder.determinise().dfa
     return without_bytes(minimise(_non_empty(dfa)), missing_bytes)
 
 
+def lead_bytes(node: Node, *, in_json_string: bool) -> frozenset[int]:
+    """The bytes that a character of a node's texts may begin with."""
+    match node:
+        case Characters(members):
+            return _lead_bytes(members, in_json_string=in_json_string)
+        case Concatenation(nodes) | Alternation(nodes):
+            leads = [lead_bytes(part, in_json_string=in_json_string) for part in nodes]
+            return frozenset().union(*leads)
+        case Repetition(part):
+            return lead_bytes(part, in_json_string=in_json_string)
+        case _:
+            raise _not_regular(node)
+
+
+@lru_cache(maxsize=4096)
+def _lead_bytes(members: CharSet, *, in_json_string: bool) -> frozenset[int]:
+    plain, escaped = members, NO_CHARACTERS
+    if in_json_string:
+        plain, escaped = members.difference(_ESCAPED), members.intersect(_ESCAPED)
+    found = {ord("\\")} if not escaped.is_empty else set()
+    for low, high in plain.ranges:
+        for sequence in utf8_ranges(low, high):
+            found.update(range(sequence[0][0], sequence[0][1] + 1))
+    return frozenset(found)
+
+
+_ESCAPED: Final = CharSet.from_ranges([(0x00, 0x1F), (0x22, 0x22), (0x5C, 0x5C)])
+"""What cannot stand in a JSON string as it is (RFC 8259, section 7)."""
+
+
 class _TerminalBuilder(LexerBuilder):
     """Thompson's construction (CACM 11(6), 1968) on bytes."""
+
+    def __init__(self, max_states: int, *, in_json_string: bool) -> None:
+        super().__init__(max_states)
+        self._in_json_string = in_json_string
 
     def add(self, node: Node, state: int) -> int:
         """Read `node` from `state` on; the state after it. No edge is ever added into `state`."""
         match node:
             case Characters(members):
-                return self._characters(members.ranges, state)
+                return self._characters(members, state)
             case Concatenation(parts):
                 return self._concatenation(parts, state)
             case Alternation(options):
@@ -104,9 +142,14 @@ class _TerminalBuilder(LexerBuilder):
             case _:
                 raise _not_regular(node)
 
-    def _characters(self, ranges: Iterable[tuple[int, int]], state: int) -> int:
+    def _characters(self, members: CharSet, state: int) -> int:
         after = self.new_state()
-        for low, high in ranges:
+        if self._in_json_string:
+            for first, last in members.intersect(_ESCAPED).ranges:
+                for code_point in range(first, last + 1):
+                    self.epsilon(self.literal(state, self._spell(code_point)), after)
+            members = members.difference(_ESCAPED)
+        for low, high in members.ranges:
             for sequence in utf8_ranges(low, high):
                 inside = state
                 for first, last in sequence:
@@ -118,11 +161,17 @@ class _TerminalBuilder(LexerBuilder):
         word = bytearray()  # a run of single characters is one literal
         for part in parts:
             if isinstance(part, Characters) and len(part.members) == 1:
-                word += chr(part.members.bounds[0]).encode()
+                word += self._spell(part.members.bounds[0])
                 continue
             state = self.add(part, self.literal(state, bytes(word)))
             word.clear()
         return self.literal(state, bytes(word))
+
+    def _spell(self, code_point: int) -> bytes:
+        character = chr(code_point)
+        if self._in_json_string:
+            return json.dumps(character, ensure_ascii=False).encode()[1:-1]
+        return character.encode()
 
     def _repetition(self, node: Repetition, state: int) -> int:
         for _ in range(node.minimum):

@@ -7,36 +7,22 @@ the items, where alternatives may nest differently.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from grammars.automata.dfa import DEAD
-from grammars.cfg.items import END, Item
+from grammars.cfg.items import END
 from grammars.errors import LimitExceededError
 from grammars.pushdown.actions import Goto
 
 if TYPE_CHECKING:
-    from grammars.cfg.compiled import CompiledCfg
     from grammars.cfg.items import Items
-    from grammars.cfg.lexers import ScanLexer
-    from grammars.cfg.parsing import Scans
+    from grammars.cfg.steps import CfgSteps, Ways
     from grammars.limits import CompileLimits
     from grammars.pushdown.tables import AutomatonTables
 
-
-@dataclass(frozen=True, slots=True)
-class _State:
-    """What the Python side knows of a structural state.
-
-    Args:
-        items: what it stands for.
-        scans: what may come next.
-        lexer: that reads it; None where nothing may come.
-    """
-
-    items: Items
-    scans: Scans
-    lexer: ScanLexer | None
+_STATE_BYTES: Final = 1200
+_ITEM_BYTES: Final = 200
+"""Rough sizes of what Python keeps: a state; an item of it, or one that waits for a terminal."""
 
 
 class CfgStates:
@@ -45,20 +31,17 @@ class CfgStates:
     Args:
         grammar: the compiled grammar.
         tables: where states and actions are written.
-        limits: budgets.
+        limits: budgets; `max_table_bytes` counts what Python keeps too.
     """
 
-    def __init__(
-        self, grammar: CompiledCfg, tables: AutomatonTables, limits: CompileLimits
-    ) -> None:
-        self._parser = grammar.parser
-        self._lexers = grammar.lexers
-        self._ignored = grammar.ignored
+    def __init__(self, grammar: CfgSteps, tables: AutomatonTables, limits: CompileLimits) -> None:
+        self._grammar = grammar
         self._tables = tables
         self._limits = limits
-        self._states: dict[int, _State] = {}
+        self._states: dict[int, Ways] = {}
         self._ids: dict[Items, int] = {}
-        self.root: int = self._state(self._parser.start())
+        self._num_bytes = 0
+        self.root: int = self._state(grammar.start)
 
     def expand_action(self, state: int, label: int) -> None:
         """Write the action of (`state`, `label`) into the tables.
@@ -66,18 +49,7 @@ class CfgStates:
         Raises:
             LimitExceededError: a budget is used up.
         """
-        known = self._states[state]
-        assert known.lexer is not None
-        read = known.lexer.labels[label - 1]
-        kernel: set[Item] = set()
-        for scan in read.ended:
-            kernel |= known.scans.get(scan, frozenset())
-        for opened in read.opened:
-            waiting = known.scans[opened.scan]
-            kernel.update(self._parser.inside(opened.scan, waiting, opened.lexer))
-        items = self._parser.completed(kernel)
-        if not self._ignored.isdisjoint(read.ended):
-            items |= known.items - {END}  # a text does not end with what is ignored
+        items = self._grammar.after(self._states[state], label)
         self._tables.set_action(state, label, Goto(self._state(items)))
 
     def expand_resume(self, state: int, outcome: int) -> None:
@@ -87,19 +59,13 @@ class CfgStates:
     def _state(self, items: Items) -> int:
         known = self._ids.get(items)
         if known is None:
-            if len(self._states) >= self._limits.max_structural_states:
-                raise LimitExceededError(
-                    "max_structural_states", self._limits.max_structural_states, "the grammar"
-                )
+            self._check_budgets()
             known = self._ids[items] = self._new_state(items)
         return known
 
     def _new_state(self, items: Items) -> int:
-        scans = self._parser.scans(items)
-        wanted = set(scans)
-        if scans and self._states:  # between terminals, not before the first or after the last
-            wanted |= self._ignored
-        lexer = self._lexers.find(wanted) if wanted else None
+        ways = self._grammar.ways(items)
+        lexer = ways.lexer
         state = self._tables.add_state(
             lexer_start=DEAD
             if lexer is None
@@ -107,5 +73,18 @@ class CfgStates:
             num_labels=0 if lexer is None else len(lexer.labels),
             is_final=END in items,
         )
-        self._states[state] = _State(items, scans, lexer)
+        self._states[state] = ways
+        num_items = len(items) + sum(map(len, ways.scans.values()))
+        self._num_bytes += _STATE_BYTES + _ITEM_BYTES * num_items
         return state
+
+    def _check_budgets(self) -> None:
+        limits = self._limits
+        if len(self._states) >= limits.max_structural_states:
+            raise LimitExceededError(
+                "max_structural_states", limits.max_structural_states, "the grammar"
+            )
+        if self._num_bytes > limits.max_table_bytes:
+            raise LimitExceededError(
+                "max_table_bytes", limits.max_table_bytes, "what is known of the grammar"
+            )

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from grammars.cfg.items import Items as CfgItems
+    from grammars.cfg.steps import CfgSteps
     from grammars.pushdown.layouts import JsonContext, Layout
     from grammars.schema.plans import ArrayPlace, ObjectPlace
     from grammars.schema.value import NodeId
@@ -70,7 +72,16 @@ class PartThen:
     then: ConfigId
 
 
-Config: TypeAlias = Done | ValueThen | ObjectMember | ArrayElement | PartThen
+@dataclass(frozen=True, slots=True)
+class GrammarThen:
+    """Inside a text of a grammar that has got to `items`, then `then`."""
+
+    grammar: CfgSteps
+    items: CfgItems
+    then: ConfigId
+
+
+Config: TypeAlias = Done | ValueThen | ObjectMember | ArrayElement | PartThen | GrammarThen
 
 DONE: Final[ConfigId] = 0
 """The number of `Done()`, in every table."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grammars.cfg.compiled import compile_cfg
+from grammars.cfg.steps import CfgSteps
 from grammars.limits import CompileLimits
 from grammars.masks.reference import ReferenceWalk
 from grammars.pushdown.cfg_states import CfgStates
@@ -22,7 +22,7 @@ class CfgJudge:
     def __init__(self, spec: Cfg, limits: CompileLimits | None = None) -> None:
         limits = limits or CompileLimits()
         self.tables = AutomatonTables()
-        self.states = CfgStates(compile_cfg(spec, limits, frozenset()), self.tables, limits)
+        self.states = CfgStates(CfgSteps(spec, limits, frozenset()), self.tables, limits)
         self._walk = ReferenceWalk(self.tables, self.states, byte_vocabulary())
 
     def accepts(self, text: str) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from grammars.cfg.compiled import compile_cfg
+from grammars.cfg.steps import CfgSteps
 from grammars.compile import compile_grammar
 from grammars.errors import UnsatisfiableError, UnsupportedError
 from grammars.limits import CompileLimits
@@ -61,7 +61,7 @@ def test_masks_of_a_walk_equal_a_scan_of_the_vocabulary_and_are_never_empty(gram
         assume(False)
         return
     limits, tables = CompileLimits(), AutomatonTables()
-    states = CfgStates(compile_cfg(spec, limits, frozenset()), tables, limits)
+    states = CfgStates(CfgSteps(spec, limits, frozenset()), tables, limits)
     scanned = AutomatonGrammar(tables, states, states.root, vocabulary, way="reference").matcher()
     matcher = compiled.matcher()
     random = np.random.default_rng(seed)

@@ -1,0 +1,118 @@
+"""CfgSteps: a compiled grammar as steps from one set of items to the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, assert_never
+
+from grammars.cfg.follow import Follows, live_bytes
+from grammars.cfg.gbnf import read_gbnf
+from grammars.cfg.items import END
+from grammars.cfg.lark import read_lark
+from grammars.cfg.lexers import LexerTable
+from grammars.cfg.longest_match import check_longest_match
+from grammars.cfg.network import build_network
+from grammars.cfg.parsing import Parser, Scan
+from grammars.cfg.terminals import lead_bytes
+
+if TYPE_CHECKING:
+    from grammars.cfg.items import Items
+    from grammars.cfg.lexers import ScanLexer
+    from grammars.cfg.parsing import Scans
+    from grammars.cfg.syntax import Grammar
+    from grammars.limits import CompileLimits
+    from grammars.spec import Cfg
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """The ways on from a set of items.
+
+    Args:
+        items: the set.
+        scans: the terminals that may come next, but for ignored ones.
+        lexer: that reads them; None where nothing may come.
+    """
+
+    items: Items
+    scans: Scans
+    lexer: ScanLexer | None
+
+
+class CfgSteps:
+    """A compiled grammar; what is found out about it is kept. Not thread-safe.
+
+    Args:
+        spec: its text.
+        limits: budgets.
+        missing_bytes: bytes that the vocabulary cannot spell.
+
+    Raises:
+        GrammarError: the grammar is malformed, has no text, or is refused by name.
+    """
+
+    def __init__(self, spec: Cfg, limits: CompileLimits, missing_bytes: frozenset[int]) -> None:
+        self._spec = spec
+        self._network = build_network(
+            read_grammar(spec), limits, missing_bytes, in_json_string=spec.in_json_string
+        )
+        check_longest_match(self._network, max_states=limits.max_states)
+        terminals = self._network.terminals
+        follows = Follows(self._network, [live_bytes(dfa, dfa.start) for dfa in terminals])
+        self._lexers = LexerTable(self._network, follows.after_terminal, limits.max_states)
+        self._parser = Parser(self._network, limits.max_parse_items)
+        self._ignored = frozenset(Scan(i, terminals[i].start) for i in self._network.ignored)
+        self.start: Items = self._parser.start()
+
+    @cached_property
+    def lead_bytes(self) -> frozenset[int]:
+        """The bytes that a character of a text may begin with."""
+        found: frozenset[int] = frozenset()
+        for text in self._network.texts:
+            found |= lead_bytes(text.node, in_json_string=self._spec.in_json_string)
+        return found
+
+    def ways(self, items: Items) -> Ways:
+        """The ways on from a set of items.
+
+        Raises:
+            LimitExceededError: a budget is used up.
+        """
+        scans = self._parser.scans(items)
+        wanted = set(scans)
+        if scans and items != self.start:  # between terminals, not before the first
+            wanted |= self._ignored
+        return Ways(items, scans, self._lexers.find(wanted) if wanted else None)
+
+    def after(self, ways: Ways, label: int) -> Items:
+        """The items after a label of the lexer has fired.
+
+        Raises:
+            LimitExceededError: a budget is used up.
+        """
+        assert ways.lexer is not None
+        read = ways.lexer.labels[label - 1]
+        kernel = {item for scan in read.ended for item in ways.scans.get(scan, ())}
+        for opened in read.opened:
+            waiting = ways.scans[opened.scan]
+            kernel.update(self._parser.inside(opened.scan, waiting, opened.lexer))
+        items = self._parser.completed(kernel)
+        if not self._ignored.isdisjoint(read.ended):
+            items |= ways.items - {END}  # a text does not end with what is ignored
+        return items
+
+
+def read_grammar(spec: Cfg) -> Grammar:
+    """Read the text of a grammar.
+
+    Raises:
+        GrammarError: the grammar is malformed, or holds what is refused by name.
+    """
+    match spec.syntax:
+        case "gbnf":
+            return read_gbnf(spec.text)
+        case "lark":
+            return read_lark(spec.text)
+        case _:
+            assert_never(spec.syntax)
