@@ -159,6 +159,7 @@ def _subsets(
     epsilon_source, epsilon_target = np.array(nfa.epsilons, np.int32).reshape(-1, 2).T.copy()
     accepting = np.zeros(nfa.num_states, np.bool_)
     accepting[nfa.accepting] = True
+    group, rank = nfa.fellows() or (None, None)
     plain = Nfa(
         num_states=nfa.num_states,
         start=nfa.start,
@@ -171,6 +172,8 @@ def _subsets(
         accepting=accepting,
         num_symbols=partition.num_classes,
         accepts_all=nfa.accepts_all,
+        group=group,
+        rank=rank,
     )
     table = determinise(plain, max_states=nfa.parts.max_states, what="a pattern")
     is_accepting = np.zeros(table.next_state.shape[0], np.bool_)

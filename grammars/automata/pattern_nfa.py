@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias, assert_never
+from typing import TYPE_CHECKING, TypeAlias, assert_never
+
+import numpy as np
 
 from grammars.automata.charset import ALL_CHARACTERS, CharSet
 from grammars.automata.pattern_ast import (
@@ -16,6 +18,9 @@ from grammars.automata.pattern_ast import (
     Repetition,
 )
 from grammars.errors import LimitExceededError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 NFA_STATES_PER_STATE = 4
 """NFA states granted for each deterministic state of the limit."""
@@ -86,6 +91,9 @@ class PatternNfa:
         guards: edges that read nothing and are passed where an assertion holds.
         accepting: states in which the text may end.
         accepts_all: the one of them from which every text is accepted, if there is one.
+        optional_copies: repetitions, written out: number of the copies that may be left out, states
+            of each, first state of the first. A state in one copy accepts all that its fellow in a
+            later copy does, since it may leave out more.
     """
 
     parts: PatternParts
@@ -96,6 +104,24 @@ class PatternNfa:
     guards: list[tuple[int, Guard, int]] = field(default_factory=list)
     accepting: list[int] = field(default_factory=list)
     accepts_all: int | None = None
+    optional_copies: list[tuple[int, int, int]] = field(default_factory=list)
+
+    def fellows(self) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
+        """The groups and ranks of `Nfa` that optional copies give; None where there are none.
+
+        A state in copies inside copies is in the group of those that are more.
+        """
+        if not self.optional_copies:
+            return None
+        group = np.zeros(self.num_states, np.int32)
+        rank = np.zeros(self.num_states, np.int32)
+        num_groups = 1
+        for num_copies, size, first in sorted(self.optional_copies):
+            span = slice(first, first + num_copies * size)
+            group[span] = np.tile(np.arange(num_groups, num_groups + size), num_copies)
+            rank[span] = np.repeat(np.arange(num_copies), size)
+            num_groups += size
+        return group, rank
 
     def accept(self, state: int, *, any_text_follows: bool = False) -> None:
         """Let the text end in `state`, or go on in any way."""
@@ -163,10 +189,15 @@ class PatternNfa:
         if maximum == minimum:
             return state
         after = self._new_state()
+        first = self.num_states
         for _ in range(maximum - minimum):
             self.epsilons.append((state, after))
             state = self.add(node.part, state)
         self.epsilons.append((state, after))
+        num_copies = maximum - minimum
+        if num_copies > 1:
+            size = (self.num_states - first) // num_copies
+            self.optional_copies.append((num_copies, size, first))
         return after
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 WORK_PER_STATE = 256
 """NFA steps granted for each state of the limit: a large set counts as several states."""
+
+_NO_GROUPS: Final = np.zeros(0, np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,9 @@ class Nfa:
         accepting: bool, (num_states,).
         num_symbols: symbols are 0 .. num_symbols - 1.
         accepts_all: a state from which every text is accepted; a set with it needs no other member.
+        group: int32, (num_states,), or None; of the states of one group, 0 aside, each accepts all
+            that those of greater rank do, so a set needs only the one of the least rank.
+        rank: int32, (num_states,), with `group`.
     """
 
     num_states: int
@@ -45,6 +50,8 @@ class Nfa:
     accepting: NDArray[np.bool_]
     num_symbols: int
     accepts_all: int | None = None
+    group: NDArray[np.int32] | None = None
+    rank: NDArray[np.int32] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +97,8 @@ def determinise(nfa: Nfa, *, max_states: int, what: str) -> SubsetTable:
         nfa.accepting,
         nfa.num_symbols,
         -1 if nfa.accepts_all is None else nfa.accepts_all,
+        _NO_GROUPS if nfa.group is None else nfa.group,
+        _NO_GROUPS if nfa.rank is None else nfa.rank,
         max_states,
         WORK_PER_STATE * max_states,
     )
@@ -205,6 +214,31 @@ def _is_set(set_items: Ints, set_start: Ints, number: int, closure: Ints, size: 
 
 
 @kernel
+def _keep_least(
+    closure: Ints,
+    size: int,
+    group: Ints,
+    rank: Ints,
+    least: Ints,
+    least_stamp: NDArray[np.int64],
+    now: int,
+) -> int:
+    """Keep of each group in closure[:size] the state of the least rank; the new size."""
+    for k in range(size):
+        g = group[closure[k]]
+        if g > 0 and (least_stamp[g] != now or rank[closure[k]] < least[g]):
+            least_stamp[g] = now
+            least[g] = rank[closure[k]]
+    kept = 0
+    for k in range(size):
+        state = closure[k]
+        if group[state] == 0 or rank[state] == least[group[state]]:
+            closure[kept] = state
+            kept += 1
+    return kept
+
+
+@kernel
 def _determinise(
     num_nfa_states: int,
     nfa_start: int,
@@ -217,6 +251,8 @@ def _determinise(
     accepting: Bools,
     num_symbols: int,
     accepts_all: int,
+    group: Ints,
+    rank: Ints,
     max_states: int,
     max_work: int,
 ) -> tuple[Ints, int, Ints, Ints]:
@@ -247,6 +283,11 @@ def _determinise(
     now = 0
     stack = np.empty(num_nfa_states + 1, np.int32)
     closure = np.empty(num_nfa_states, np.int32)
+    num_groups = 1
+    for g in group:
+        num_groups = max(num_groups, g + 1)
+    least = np.zeros(num_groups, np.int32)
+    least_stamp = np.zeros(num_groups, np.int64)
     work = 0
 
     start_set = 0
@@ -301,6 +342,8 @@ def _determinise(
                     size = 1
                     closure[0] = accepts_all
                 work += size
+                if group.shape[0] > 0:
+                    size = _keep_least(closure, size, group, rank, least, least_stamp, now)
                 sort_small(closure, size)
                 code = np.int64(size)
                 for k in range(size):

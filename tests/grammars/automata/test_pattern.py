@@ -158,7 +158,15 @@ def test_a_pattern_that_costs_too_much_ends_at_a_counted_limit(pattern, limit):
 
 @pytest.mark.parametrize(
     ("pattern", "num_states"),
-    [("(.*a){24}", 25), (r"[^\n\r]{1,129}", 130), (".{0,200}", 201), ("(x+x+)+y", 4)],
+    [
+        ("(.*a){24}", 25),
+        (r"[^\n\r]{1,129}", 130),
+        (".{0,200}", 201),
+        ("(x+x+)+y", 4),
+        (r"(\w+\s?){1,500}", 1001),
+        ("(a{0,30}b{0,30}){0,30}", 1801),
+        (".{0,100}foo.{0,100}", 14859),
+    ],
 )
 def test_a_hostile_looking_pattern_has_a_small_automaton(pattern, num_states):
     assert fullmatch(pattern).num_states - 1 == num_states

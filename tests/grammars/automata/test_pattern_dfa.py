@@ -60,3 +60,34 @@ def test_equal_languages_have_equal_automata(pattern):
     assert once.num_states == doubled.num_states
     assert once.difference(doubled).is_empty
     assert doubled.difference(once).is_empty
+
+
+def written_out(part, minimum, maximum):
+    """A counted repetition without counts."""
+    optional = ""
+    for _ in range(maximum - minimum):
+        optional = f"(?:(?:{part}){optional})?"
+    return f"(?:{part})" * minimum + optional
+
+
+@st.composite
+def counted(draw, depth=1):
+    """A pattern with repetitions in repetitions, and the same pattern without counts."""
+    parts = [draw(st.sampled_from([(a, a) for a in ("a", "[ab]", "b*", "(?:a|bb)", "a?")]))]
+    parts += [draw(counted(depth - 1)) for _ in range(draw(st.integers(0, 2)) if depth else 0)]
+    parts = draw(st.permutations(parts))
+    with_counts, without = ("".join(texts) for texts in zip(*parts, strict=True))
+    minimum = draw(st.integers(0, 2))
+    maximum = minimum + draw(st.integers(0, 3))
+    pair = (f"(?:{with_counts}){{{minimum},{maximum}}}", written_out(without, minimum, maximum))
+    tail = draw(st.sampled_from(["", "a", "b"]))
+    return pair[0] + tail, pair[1] + tail
+
+
+@given(counted())
+@settings(max_examples=200, deadline=None)
+def test_copies_that_others_stand_for_change_no_language(pair):
+    with_counts, without = map(fullmatch, pair)
+    assert with_counts.num_states == without.num_states
+    assert with_counts.difference(without).is_empty
+    assert without.difference(with_counts).is_empty
