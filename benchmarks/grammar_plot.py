@@ -92,7 +92,8 @@ def _draw_times(axes: Axes, summaries: Sequence[Summary], kind: str) -> None:
         spread = getattr(summary.times, kind)
         if spread is not None:
             times = [getattr(spread, name) for name in _STATISTICS]
-            axes.plot(labels, times, marker="o", color=colour, label=summary.engine)
+            axes.plot(labels[:1], times[:1], marker="o", color=colour, markerfacecolor="white")
+            axes.plot(labels[1:], times[1:], marker="o", color=colour, label=summary.engine)
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter("{x:g}")
     axes.grid(axis="y", alpha=0.3)

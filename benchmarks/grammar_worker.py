@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import multiprocessing
 import os
 import resource
@@ -157,6 +158,8 @@ def _work(settings: WorkerSettings, connection: Connection) -> None:
     except Exception as error:  # noqa: BLE001 - the parent reports it
         connection.send(f"{type(error).__name__}: {error}")
         return
+    gc.collect()
+    gc.freeze()  # as the server does: what was loaded stays, no collection need walk through it
     connection.send(None)
     while True:
         connection.send(measure(engine, connection.recv(), settings.clock))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import queue
 import re
 import signal
 import subprocess
 import sys
+import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -34,19 +36,32 @@ def own_server(
     """
     command = [sys.executable, "-m", "server.cli", "serve", model, "--port", "0", *arguments]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603  # ours
-        assert process.stderr is not None
-        lines = []
+        told: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        reading = threading.Thread(target=_read_lines, args=(process, told))
+        reading.start()
         try:
-            for line in process.stderr:
-                console.print(line.rstrip(), markup=False, highlight=False, style="dim")
-                lines.append(line)
-                if found := re.search(r"Serving (\S+) at (http://\S+/v1)\.", line):
-                    yield Target(found[2], found[1]), process.pid
-                    return
-            raise ServerNotFoundError("".join(lines[-5:]) or "the server ended without a word")
+            yield _await_url(told, console), process.pid
         finally:
             process.send_signal(signal.SIGINT)
-            process.stderr.read()  # until it has ended
+            reading.join()
+
+
+def _read_lines(process: subprocess.Popen[str], told: queue.SimpleQueue[str | None]) -> None:
+    """To the end: a pipe that nobody reads would hold the server up."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        told.put(line.rstrip())
+    told.put(None)
+
+
+def _await_url(told: queue.SimpleQueue[str | None], console: Console) -> Target:
+    lines: list[str] = []
+    while (line := told.get()) is not None:
+        console.print(line, markup=False, highlight=False, style="dim")
+        lines.append(line)
+        if found := re.search(r"Serving (\S+) at (http://\S+/v1)\.", line):
+            return Target(found[2], found[1])
+    raise ServerNotFoundError("; ".join(lines[-3:]) or "the server ended without a word")
 
 
 def running_server(url: str, model: str | None, key: str | None) -> Target:
