@@ -185,7 +185,7 @@ class _Reply:
         return next(filter(None, faults), "")
 
 
-def _schema_fault(text: str, schema: Any) -> str:
+def _schema_fault(text: str, schema: dict[str, Any]) -> str:
     try:
         value = json.loads(text)
     except ValueError:

@@ -101,6 +101,7 @@ def _parameters(properties: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _schema(name: str) -> Any:
+def _schema(name: str) -> dict[str, Any]:
     text = (files("benchmarks") / "schemas" / f"{name}.json").read_text(encoding="utf-8")
-    return json.loads(text)["schema"]
+    schema: dict[str, Any] = json.loads(text)["schema"]
+    return schema

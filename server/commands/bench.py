@@ -8,7 +8,11 @@ from types import MappingProxyType
 from typing import Final
 
 _BENCHMARKS: Final = MappingProxyType(  # name -> module with main(arguments)
-    {"masks": "benchmarks.masks", "grammars": "benchmarks.grammars"}
+    {
+        "masks": "benchmarks.masks",
+        "grammars": "benchmarks.grammars",
+        "serve": "benchmarks.serve",
+    }
 )
 
 
@@ -18,7 +22,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "benchmark",
         choices=_BENCHMARKS,
-        help="masks: cost of the token masks; grammars: coverage and speed of the compilers",
+        help="masks: cost of the token masks; grammars: coverage and speed of the compilers; "
+        "serve: a server end to end",
     )
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its options")
     parsed = parser.parse_args(arguments)
