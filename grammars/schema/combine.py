@@ -83,13 +83,16 @@ class ValueAlgebra:
         for array in b.arrays:
             other = self._bounded(self.shapes.not_array(array))
             arrays = self._bounded(self._meet_arrays(arrays, other))
-        numbers = self.scalars.complement_numbers(b.numbers)
-        strings = self.scalars.complement_strings(b.strings)
+        scalars, numbers, strings = self.scalars, a.numbers, a.strings
+        if numbers is not None and b.numbers is not None:
+            numbers = scalars.intersect_numbers(numbers, scalars.complement_numbers(b.numbers))
+        if strings is not None and b.strings is not None:
+            strings = scalars.intersect_strings(strings, scalars.complement_strings(b.strings))
         return Value(
             has_null=a.has_null and not b.has_null,
             booleans=a.booleans - b.booleans,
-            numbers=self.scalars.intersect_numbers(a.numbers, numbers),
-            strings=self.scalars.intersect_strings(a.strings, strings),
+            numbers=numbers,
+            strings=strings,
             objects=objects,
             arrays=arrays,
         )

@@ -118,6 +118,7 @@ class ValueGraph:
         self._algebra = ValueAlgebra(self, limits, missing_bytes)
         self._place_sketches = PlaceSketches(self._document)
         self._sketches: dict[NodeId, Sketch] = {}
+        self._is_inside: dict[tuple[NodeId, NodeId], bool] = {}
         self._constants = Constants(self._algebra, self._constant_node, self.nothing)
         self._exclusive = ExclusiveUnion(self._algebra, self._try_evaluate)
         self._unique_arrays = UniqueArrays(
@@ -245,9 +246,13 @@ class ValueGraph:
         """Whether a node is seen to be a part of another, without evaluating either."""
         if a in (b, self.nothing) or b == self.anything:
             return True
-        if set(self._members(a)).issuperset(self._members(b)):
-            return True
-        return self._sketch(a).is_inside(self._sketch(b))
+        known = self._is_inside.get((a, b))
+        if known is None:
+            known = set(self._members(a)).issuperset(self._members(b)) or self._sketch(a).is_inside(
+                self._sketch(b)
+            )
+            self._is_inside[a, b] = known
+        return known
 
     def is_tag(self, node: NodeId) -> bool:
         """Whether the values of a node are seen to be a few constants."""

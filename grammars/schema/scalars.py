@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -11,7 +12,8 @@ from grammars.automata.lengths import can_be_counted
 from grammars.automata.speakable import speakable_texts
 from grammars.automata.utf8_text import utf8_dfa
 from grammars.byte_lru import ByteLru
-from grammars.schema.formats import format_dfa
+from grammars.errors import UnsupportedError
+from grammars.schema.formats import NARROWER_FORMATS, format_dfa, widest_format_dfa
 from grammars.schema.value import StringSet
 
 if TYPE_CHECKING:
@@ -105,7 +107,12 @@ class ScalarAlgebra:
 
     def strings_of_format(self, name: str) -> StringSet | None:
         """The strings of an enforced format."""
-        return self._remembered(("format", name), lambda: format_dfa(name))
+        strings = self._remembered(("format", name), lambda: format_dfa(name))
+        if strings is None or name not in NARROWER_FORMATS:
+            return strings
+        return replace(
+            strings, widest=self._kept(("widest", name), lambda: widest_format_dfa(name))
+        )
 
     def strings_among(self, texts: tuple[str, ...]) -> StringSet | None:
         """Exactly these strings, but for those that cannot be spelled."""
@@ -122,9 +129,21 @@ class ScalarAlgebra:
         return self._missing_bytes.isdisjoint(spelling)
 
     def intersect_strings(self, a: StringSet | None, b: StringSet | None) -> StringSet | None:
-        """The strings in both sets."""
+        """The strings in both sets.
+
+        Raises:
+            UnsupportedError: none of them is in the narrower form in which a format is generated.
+        """
         if a is None or b is None:
             return None
+        both = self._meet(a, b)
+        if a.widest is None and b.widest is None:
+            return both
+        x, y = _outside(a), _outside(b)
+        return _within(both, self._both(x, y) if x and y else x or y)
+
+    def _meet(self, a: StringSet, b: StringSet) -> StringSet | None:
+        """The intersection of the sets as they are generated."""
         low = max(a.min_length, b.min_length)
         highs = [high for high in (a.max_length, b.max_length) if high is not None]
         high = min(highs) if highs else None
@@ -133,8 +152,11 @@ class ScalarAlgebra:
         if a.content is None or b.content is None:
             content = b.content if a.content is None else a.content
         else:
-            content = a.content.intersect(b.content, max_states=self.max_states)
+            content = self._both(a.content, b.content)
         return self._bounded(content, low, high)
+
+    def _both(self, a: CodePointDfa, b: CodePointDfa) -> CodePointDfa:
+        return self._kept(("and", a, b), lambda: a.intersect(b, max_states=self.max_states))
 
     def _bounded(
         self, content: CodePointDfa | None, low: int, high: int | None
@@ -151,6 +173,14 @@ class ScalarAlgebra:
 
     def unite_strings(self, a: StringSet | None, b: StringSet | None) -> StringSet | None:
         """The strings in either set."""
+        either = self._join(a, b)
+        if a is None or b is None or either is None or (a.widest is None and b.widest is None):
+            return either
+        x, y = a.widest or self.content(a), b.widest or self.content(b)
+        widest = self._kept(("or", x, y), lambda: x.union(y, max_states=self.max_states))
+        return either if either.is_any else replace(either, widest=widest)
+
+    def _join(self, a: StringSet | None, b: StringSet | None) -> StringSet | None:
         if a is None or b is None or a == b:
             return a if b is None else b
         if a.is_any or b.is_any:
@@ -159,21 +189,25 @@ class ScalarAlgebra:
             unbounded = a.max_length is None or b.max_length is None
             high = None if unbounded else max(a.max_length or 0, b.max_length or 0)
             return StringSet(None, min(a.min_length, b.min_length), high)
-        return StringSet(self.content(a).union(self.content(b), max_states=self.max_states))
+        x, y = self.content(a), self.content(b)
+        return StringSet(self._kept(("or", x, y), lambda: x.union(y, max_states=self.max_states)))
 
     def complement_strings(self, strings: StringSet | None) -> StringSet | None:
-        """The strings that are not in the set."""
+        """The strings that are not in the set; raises as `intersect_strings` does."""
         if strings is None:
             return StringSet()
+        if strings.widest is not None:
+            content = self.content(replace(strings, widest=None))
+            others = self.complement_strings(StringSet(strings.widest))
+            return _within(others, self._kept(("widest not", content), content.complement))
         if strings.content is None:
             shorter = StringSet(None, 0, strings.min_length - 1) if strings.min_length else None
             longer = None if strings.max_length is None else StringSet(None, strings.max_length + 1)
             return self.unite_strings(shorter, longer)
-        others = self.content(strings).complement()
-        alphabet = speakable_texts(self._missing_bytes, is_json=True)
-        if alphabet is not None:
-            others = others.intersect(alphabet, max_states=self.max_states)
-        return _non_empty(others)
+        content = self.content(strings)
+        return _non_empty(
+            self._kept(("not", content), lambda: self._speakable(content.complement()))
+        )
 
     def content(self, strings: StringSet) -> CodePointDfa:
         """The set as one automaton, counted lengths multiplied out."""
@@ -187,15 +221,23 @@ class ScalarAlgebra:
 
         So equal patterns of different schemas have equal terminals, and share lexers and masks.
         """
+        return _non_empty(self._kept(key, lambda: self._speakable(make())))
+
+    def _kept(self, key: object, make: Callable[[], CodePointDfa]) -> CodePointDfa:
+        """The automaton of a key, made once; `oneOf` asks for the same combinations many times."""
         key = (key, self.max_states, self._missing_bytes)
         content = _automata.get(key)
         if content is None:
             content = make()
-            alphabet = speakable_texts(self._missing_bytes, is_json=True)
-            if alphabet is not None:
-                content = content.intersect(alphabet, max_states=self.max_states)
             _automata.put(key, content, content.next_state.nbytes + _ENTRY_BYTES)
-        return _non_empty(content)
+        return content
+
+    def _speakable(self, content: CodePointDfa) -> CodePointDfa:
+        """The strings of an automaton that the vocabulary can spell."""
+        alphabet = speakable_texts(self._missing_bytes, is_json=True)
+        if alphabet is None:
+            return content
+        return content.intersect(alphabet, max_states=self.max_states)
 
 
 @lru_cache(maxsize=2)
@@ -211,6 +253,24 @@ def number_form(*, with_fraction: bool) -> Dfa:
 def _plain_form() -> Dfa:
     texts = pattern_dfa.fullmatch(r"-?(?:0|[1-9]\d*)(?:\.\d*[1-9])?")
     return utf8_dfa(texts.difference(pattern_dfa.fullmatch("-0")), max_states=10_000)
+
+
+def _outside(strings: StringSet) -> CodePointDfa | None:
+    """What the strings surely lie in; None where that is not said without counting."""
+    return strings.widest or strings.content
+
+
+def _within(strings: StringSet | None, widest: CodePointDfa | None) -> StringSet | None:
+    """The strings that are generated of a set that is meant to go as far as `widest`."""
+    if strings is not None:
+        return replace(strings, widest=widest)
+    if widest is None or widest.is_empty:
+        return None
+    raise UnsupportedError(
+        "no string of this combination is in the form in which a format is generated, which is "
+        "narrower than its RFC; remove 'format' or see docs/decisions/0004",
+        keyword="format",
+    )
 
 
 def _non_empty(content: CodePointDfa) -> StringSet | None:

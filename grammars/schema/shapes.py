@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import starmap
 from typing import TYPE_CHECKING
 
 from grammars.automata import codepoint_dfa
@@ -140,17 +141,24 @@ class ShapeAlgebra:
             set(a.required).issuperset(b.required) and set(a.witnesses).issuperset(b.witnesses)
         ):
             return False
-        pairs = [(a.additional, b.additional)]
-        if a.classes != b.classes:
-            pairs += [(self._anything, node) for node in self._nodes_of_groups(b)]
-        names = dict.fromkeys(name for name, _ in (*a.properties, *b.properties))
-        pairs += [(a.member(name), b.member(name)) for name in names]
-        return all(self._nodes.is_surely_inside(x, y) for x, y in pairs)
+        return all(starmap(self._nodes.is_surely_inside, self._members_of_both(a, b)))
 
     def is_absorbed(self, a: ObjectShape, b: ObjectShape) -> bool:
         """Whether the objects of both are surely those of `a`, keys in the same order."""
         declared = dict(a.properties)
         return all(name in declared for name, _ in b.properties) and self.is_surely_inside(a, b)
+
+    def _members_of_both(self, a: ObjectShape, b: ObjectShape) -> Iterator[tuple[NodeId, NodeId]]:
+        """The nodes of each key in both shapes; where a language of keys differs, of any in `a`."""
+        of_a, of_b = dict(a.properties), dict(b.properties)
+        for name, node in b.properties:
+            yield of_a[name] if name in of_a else a.undeclared(name), node
+        for name, node in a.properties:
+            if name not in of_b:
+                yield node, b.undeclared(name)
+        yield a.additional, b.additional
+        if a.classes != b.classes:
+            yield from ((self._anything, node) for node in self._nodes_of_groups(b))
 
     def _may_have(self, shape: ObjectShape, witness: KeyClass) -> bool:
         """Whether it is not seen that no key of an object can be the witness."""
