@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
 
 from grammars.automata.dfa import DEAD
 from grammars.errors import UnsatisfiableError
+from grammars.masks.ahead import expand_ahead
 from grammars.masks.completion import Completion
 from grammars.masks.configuration import ConfigurationTable
+from grammars.masks.distinct_configurations import DistinctConfigurations
+from grammars.masks.exploration import explore
 from grammars.masks.forced import settled_tokens
 from grammars.masks.mask_cache import MaskCache
 from grammars.masks.matcher import Matcher
@@ -28,16 +32,21 @@ from grammars.masks.walk import (
     PUSHED,
     STATE,
 )
+from grammars.pushdown.layout import LexerColumn, StateColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from grammars.device_tables import DeviceBudget, DeviceTables
     from grammars.masks.configuration import Configuration
     from grammars.masks.mask_cache import TopKey
     from grammars.masks.rows import MaskRow
+    from grammars.masks.slice_cache import SliceView
+    from grammars.protocol import Bitmask
     from grammars.pushdown.actions import Expander
+    from grammars.pushdown.structural import StructuralStates
     from grammars.pushdown.tables import AutomatonTables
     from grammars.vocabulary import Vocabulary
 
@@ -65,6 +74,8 @@ class AutomatonGrammar:
         way: how a new mask is made; all three give the same. "slices" shares what lexer states
             have in common, "walk" walks the whole vocabulary each time, "reference" reads token by
             token in plain Python.
+        distinct: the structural layer, where it has texts that must differ.
+        row_ids: numbers for mask rows, where several automata have to share them.
     """
 
     def __init__(
@@ -76,9 +87,12 @@ class AutomatonGrammar:
         *,
         max_cache_bytes: int = DEFAULT_CACHE_BYTES,
         way: MaskWay = "slices",
+        distinct: StructuralStates | None = None,
+        row_ids: Iterator[int] | None = None,
     ) -> None:
         self.vocabulary = vocabulary
         self._tables = tables
+        self._expander = expander
         self._root = root
         self._tokens = vocabulary.derive(build_token_symbols)
         self._slices = vocabulary.derive(SliceCache) if way == "slices" else None
@@ -92,6 +106,13 @@ class AutomatonGrammar:
             num_words=vocabulary.num_words,
             num_symbols=vocabulary.num_symbols,
         )
+        self._distinct = (
+            None
+            if distinct is None
+            else DistinctConfigurations(
+                tables, distinct, vocabulary, self._tokens, is_plain=way == "reference"
+            )
+        )
         self._end_row = np.zeros(vocabulary.num_words, np.uint32)
         for token_id in vocabulary.end_token_ids:
             self._end_row[token_id >> 5] |= np.uint32(1 << (token_id & 31))
@@ -99,18 +120,33 @@ class AutomatonGrammar:
         self._completion = Completion(tables, expander, vocabulary)
         self._configurations = ConfigurationTable()
         self._masks = MaskCache()
-        self._rows = RowPool()
+        self._rows = RowPool(self._end_row, count() if row_ids is None else row_ids)
         self._num_steps = 0
         self._start = self._make_start()
 
     def matcher(self) -> Matcher:
         """A new matcher at the start of the text."""
-        return Matcher(self, self._start)
+        return Matcher(self)
+
+    @property
+    def start(self) -> Configuration:
+        """The configuration in which texts begin."""
+        return self._start
+
+    @property
+    def table_bytes(self) -> int:
+        """Bytes of the tables, which never shrink."""
+        return self._tables.memory_bytes
 
     @property
     def memory_bytes(self) -> int:
         """Bytes of the tables and, about, of what is known."""
         return self._tables.memory_bytes + self._cache_bytes
+
+    @property
+    def num_states(self) -> int:
+        """Structural states made so far."""
+        return self._tables.num_states
 
     def advance(self, configuration: Configuration, token_id: int) -> Configuration | None:
         """The configuration after a token that is no end token; None where it is not allowed.
@@ -125,7 +161,7 @@ class AutomatonGrammar:
         with self._tables.lock:
             self._make_room()
             following = self._step(configuration, token_id)
-            if following is not None:
+            if following is not None and following.point is None and configuration.point is None:
                 configuration.following[token_id] = following
                 self._num_steps += 1
             return following
@@ -165,31 +201,102 @@ class AutomatonGrammar:
         """
         with self._tables.lock:
             if configuration.num_to_complete is None:
-                configuration.num_to_complete = self._completion.num_tokens(configuration)
+                configuration.num_to_complete = self._num_tokens_to_complete(configuration)
             return configuration.num_to_complete
 
-    def closing_words(self, configuration: Configuration, tokens_left: int) -> NDArray[np.int32]:
+    def _num_tokens_to_complete(self, configuration: Configuration) -> int:
+        if self._distinct is None or configuration.point is None:
+            return self._completion.num_tokens(configuration)
+        return min(
+            num_bytes + self._completion.num_tokens(free)
+            for num_bytes, free in self._distinct.free_configurations(
+                configuration, self._configurations
+            )
+        )
+
+    def closing_words(self, configuration: Configuration, tokens_left: int) -> Bitmask:
         """The row of `GrammarMatcher.fill_closing_bitmask`.
 
         Raises:
             GrammarError: the automaton cannot grow within its limits.
         """
         with self._tables.lock:
-            words = self.mask(configuration).words.copy()
+            words = self.mask(configuration).words
             most = max(tokens_left, self.num_tokens_to_complete(configuration)) - 1
-            bits = np.unpackbits(words.view(np.uint8), bitorder="little")
-            for token_id in np.flatnonzero(bits).tolist():
-                if token_id in self.vocabulary.end_token_ids:
-                    continue
-                following = configuration.following.get(token_id)
-                if following is None:
-                    following = self._step(configuration, token_id)
-                assert following is not None, "the mask allows it"
-                if self.num_tokens_to_complete(following) > most:
-                    words[token_id >> 5] &= ~np.int32(
-                        np.uint32(1 << (token_id & 31)).view(np.int32)
-                    )
+            if configuration.most_to_complete is None or configuration.most_to_complete > most:
+                ends, needed = self._needed_after(configuration, words)
+                configuration.most_to_complete = max(needed.values(), default=0)
+                far = [end for end, num_tokens in needed.items() if num_tokens > most]
+                words = words & ~_packed(np.isin(ends, far), len(words))
             return words
+
+    def warm(self, num_actions: int) -> int:
+        """Expand ahead of all texts, see `expand_ahead`.
+
+        Raises:
+            GrammarError: the automaton cannot grow within its limits.
+        """
+        return expand_ahead(self._tables, self._expander, self._root, num_actions)
+
+    def device_tables(self, budget: DeviceBudget) -> DeviceTables | None:
+        """The automaton over tokens, where it is finite within a budget.
+
+        Raises:
+            GrammarError: the automaton cannot grow within its limits.
+        """
+        if self._distinct is not None:
+            return None
+        with self._tables.lock:
+            return explore(self, self._start, budget)
+
+    def successors(
+        self, configuration: Configuration
+    ) -> tuple[NDArray[np.int32], list[Configuration]]:
+        """Where each token leads to: 1 + an index into the configurations, 0 where it is refused.
+
+        Only for grammars without texts that must differ.
+
+        Returns:
+            int32, (padded_size,); the configurations.
+
+        Raises:
+            GrammarError: the automaton cannot grow within its limits.
+        """
+        assert self._distinct is None
+        with self._tables.lock:
+            ends = self._runner.ends(configuration)
+            pushes = ends.pushes.tolist()
+            following = []
+            for point in ends.points[1:].tolist():
+                first, past = point[PUSHED], point[PUSHED] + point[NUM_PUSHED]
+                following.append(self._after(configuration, point, pushes[first:past][::-1]))
+            return ends.end_of_token, following
+
+    def _needed_after(
+        self, configuration: Configuration, words: Bitmask
+    ) -> tuple[NDArray[np.int32], dict[int, int]]:
+        """What each token leads to, by number, and the tokens that complete the text from there."""
+        if self._distinct is None:
+            ends, following = self.successors(configuration)
+        else:
+            ends, following = self._successors_one_by_one(configuration, words)
+        return ends, {
+            number: self.num_tokens_to_complete(after) for number, after in enumerate(following, 1)
+        }
+
+    def _successors_one_by_one(
+        self, configuration: Configuration, words: Bitmask
+    ) -> tuple[NDArray[np.int32], list[Configuration]]:
+        """`successors` of the tokens of a row, for any grammar; its plain reference."""
+        ends = np.zeros(self.vocabulary.padded_size, np.int32)
+        numbers: dict[Configuration, int] = {}
+        bits = np.unpackbits(words.view(np.uint8), bitorder="little")
+        for token_id in np.flatnonzero(bits).tolist():
+            if token_id not in self.vocabulary.end_token_ids:
+                after = self._step(configuration, token_id)
+                assert after is not None, "the row allows it"
+                ends[token_id] = numbers.setdefault(after, len(numbers) + 1)
+        return ends, list(numbers)
 
     def _make_start(self) -> Configuration:
         with self._tables.lock:
@@ -201,15 +308,24 @@ class AutomatonGrammar:
             return fresh
 
     def _step(self, configuration: Configuration, token_id: int) -> Configuration | None:
+        if self._distinct is not None and self._distinct.concerns(configuration, token_id):
+            return self._distinct.step(configuration, token_id, self._configurations)
         result = self._runner.step(configuration, token_id)
-        point: Sequence[int] = result[:PUSHED].tolist()
+        point = result[:PUSHED].tolist()
         if point[STATE] == 0:
             return None
+        pushed = result[PUSHED : PUSHED + point[NUM_PUSHED]].tolist()
+        return self._after(configuration, point, pushed)
+
+    def _after(
+        self, configuration: Configuration, point: Sequence[int], pushed: Sequence[int]
+    ) -> Configuration:
+        """The configuration of a point (see `walk.step`) with these frames pushed."""
         below = configuration.below
         for _ in range(point[NUM_DROPPED]):
             assert below is not None
             below = below.below
-        for state in result[PUSHED : PUSHED + point[NUM_PUSHED]].tolist():
+        for state in pushed:
             below = self._configurations.frame(state, below)
         return self._configurations.configuration(
             point[STATE],
@@ -226,25 +342,47 @@ class AutomatonGrammar:
         if row is None:
             row, num_frames_seen = self._make_mask(configuration)
             self._masks.store(key, configuration.below, num_frames_seen, row)
-        return row
+        return row if self._distinct is None else self._without_repeats(row, configuration)
+
+    def _without_repeats(self, row: MaskRow, configuration: Configuration) -> MaskRow:
+        """A row without the tokens that would repeat what must differ."""
+        assert self._distinct is not None
+        refused = self._distinct.refused(configuration, row.words)
+        if not refused:
+            return row
+        words = row.words.view(np.uint32).copy()
+        for token_id in refused:
+            words[token_id >> 5] &= ~np.uint32(1 << (token_id & 31))
+        return self._rows.intern(words)
 
     def _make_mask(self, configuration: Configuration) -> tuple[MaskRow, int]:
         words, num_frames_seen = self._text_words(configuration)
-        has_text = bool(words.any())
         if configuration.is_complete:
             words |= self._end_row
-        elif not has_text:
+        row = self._rows.intern(words)
+        if not row.has_text and not configuration.is_complete:
             raise UnsatisfiableError("the text can go on with bytes only that no token spells")
-        return self._rows.intern(words, has_text=has_text), num_frames_seen
+        return row, num_frames_seen
 
     def _text_words(self, configuration: Configuration) -> tuple[NDArray[np.uint32], int]:
         """The row without end tokens, and how many frames below the top it depends on."""
         if self._reference is not None:
             return self._reference_words(self._reference, configuration)
-        view = None
-        if self._slices is not None and configuration.lexer != DEAD:
-            view = self._slices.find(*self._tables.locate(configuration.lexer))
-        return self._runner.fill(configuration, view)
+        return self._runner.fill(configuration, self._find_slice(configuration))
+
+    def _find_slice(self, configuration: Configuration) -> SliceView | None:
+        if self._slices is None or configuration.lexer == DEAD:
+            return None
+        dfa, local = self._tables.locate(configuration.lexer)
+        view = self._slices.find(dfa, local)
+        if view is None:
+            return None
+        hidden = ~self._tables.state_row(configuration.state)[StateColumn.WINDOW]
+        if hidden:
+            source = configuration.lexer + view.source - local
+            if self._tables.lexer_row(source)[LexerColumn.REACH] & hidden:
+                return None  # some tokens of the slice lead to what is not read here
+        return view
 
     def _reference_words(
         self, reference: ReferenceWalk, configuration: Configuration
@@ -296,3 +434,10 @@ class AutomatonGrammar:
         self._masks.clear()
         self._rows.clear()
         self._num_steps = 0
+
+
+def _packed(is_set: NDArray[np.bool_], num_words: int) -> Bitmask:
+    """Flags by token id as a bitmask row."""
+    padded = np.zeros(32 * num_words, np.bool_)
+    padded[: len(is_set)] = is_set
+    return np.packbits(padded, bitorder="little").view(np.int32)

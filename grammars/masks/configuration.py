@@ -10,6 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from grammars.masks.distinct_walk import DistinctPoint
     from grammars.masks.rows import MaskRow
 
 WINDOW_SIZE: Final = 8
@@ -52,6 +53,9 @@ class Configuration:
         mask: the tokens allowed next, once they were asked for.
         forced: the tokens that must come next, once they were asked for.
         num_to_complete: tokens that complete the text, once they were asked for.
+        point: where the text is among earlier texts that it must differ from, while there are such;
+            then this configuration belongs to one text, and is not shared.
+        most_to_complete: the same after the token that is worst for it.
         following: token id -> configuration after it, for tokens that were accepted here before.
     """
 
@@ -65,6 +69,8 @@ class Configuration:
     mask: MaskRow | None = field(default=None, repr=False)
     forced: tuple[int, ...] | None = None
     num_to_complete: int | None = None
+    most_to_complete: int | None = None
+    point: DistinctPoint | None = field(default=None, repr=False)
     following: dict[int, Configuration] = field(default_factory=dict, repr=False)
 
 

@@ -15,6 +15,20 @@ _DIGITS: Final = 3
 """Inside `\\u`: this and the next three, one for each digit that has been read."""
 
 
+_TURNS: Final = frozenset(b",]} ")
+_UPPER_DIGITS: Final = frozenset(b"ABCDEF")
+
+
+def unwritten_bytes(state: int) -> frozenset[int]:
+    """Bytes that may be read where the canonical spelling of a value goes on with others.
+
+    They end a number, stand between tokens, or are digits in the other case.
+    """
+    if state == OUTSIDE:
+        return _TURNS
+    return _UPPER_DIGITS if state >= _DIGITS else frozenset()
+
+
 def scan(symbol: int, state: int) -> tuple[int | None, int]:
     """Read a symbol.
 

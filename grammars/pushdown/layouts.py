@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Generic
+from enum import Enum
+from typing import TYPE_CHECKING, Generic, TypeAlias
 
 from grammars.schema.plans import PlaceT
 
 if TYPE_CHECKING:
+    from grammars.automata.codepoint_dfa import CodePointDfa
+    from grammars.automata.dfa import Dfa
     from grammars.schema.graph import ValueGraph
-    from grammars.schema.plans import ArrayPlace, ObjectPlace, Plan, Step
+    from grammars.schema.plans import AllBut, ArrayPlace, ObjectPlace, Plan, Step
     from grammars.schema.value import ArrayShape, ObjectShape
     from grammars.spec import Whitespace
+
+
+class Closing(Enum):
+    """What stands for the closing bracket among the keys of an object."""
+
+    BRACKET = "}"
+
+
+MemberKey: TypeAlias = "str | CodePointDfa | AllBut | Closing"
+"""A declared key, the language of an undeclared one, or the closing bracket."""
 
 
 class Layout(Generic[PlaceT]):
@@ -20,13 +33,21 @@ class Layout(Generic[PlaceT]):
     Args:
         plan: all steps.
         graph: which nodes have values at all.
+        keys: of all steps of an object.
     """
 
-    def __init__(self, plan: Plan[PlaceT], graph: ValueGraph) -> None:
+    def __init__(
+        self,
+        plan: Plan[PlaceT],
+        graph: ValueGraph,
+        keys: tuple[str | CodePointDfa | AllBut, ...] = (),
+    ) -> None:
+        self.keys = keys
         self._plan = plan
         self._graph = graph
         self._steps: dict[PlaceT, tuple[Step[PlaceT], ...]] = {}
         self.start = plan.start
+        self.has_distinct_texts = plan.has_distinct_texts
 
     def steps(self, place: PlaceT) -> tuple[Step[PlaceT], ...]:
         """What may be written at a place such that the shape can still be closed."""
@@ -52,19 +73,39 @@ class JsonContext:
     Args:
         graph: the evaluated schema.
         whitespace: what may stand after ':' and ','.
+        is_canonical: whether each value is written in one way only, whitespace and the order of
+            keys aside; see `canonical`.
     """
 
-    def __init__(self, graph: ValueGraph, whitespace: Whitespace) -> None:
+    def __init__(
+        self, graph: ValueGraph, whitespace: Whitespace, *, is_canonical: bool = False
+    ) -> None:
         self.graph = graph
         self.gap = b" " if whitespace == "single" else b""
+        self.is_canonical = is_canonical
+        self._whitespace: Whitespace = whitespace
+        self._canonical: JsonContext | None = self if is_canonical else None
         self._objects: dict[ObjectShape, Layout[ObjectPlace]] = {}
         self._arrays: dict[ArrayShape, Layout[ArrayPlace]] = {}
+
+    @property
+    def canonical(self) -> JsonContext:
+        """The context of elements that must differ: they are compared as they are written."""
+        if self._canonical is None:
+            self._canonical = JsonContext(self.graph, self._whitespace, is_canonical=True)
+        return self._canonical
+
+    def numbers(self, numbers: Dfa) -> Dfa:
+        """How the numbers of a set are written."""
+        graph = self.graph
+        return (graph.plain_numbers if self.is_canonical else graph.canonical_numbers)(numbers)
 
     def object_layout(self, shape: ObjectShape) -> Layout[ObjectPlace]:
         """The layout of an object shape."""
         known = self._objects.get(shape)
         if known is None:
-            known = Layout(self.graph.object_plan(shape), self.graph)
+            plan = self.graph.object_plan(shape)
+            known = Layout(plan, self.graph, tuple(plan.keys()))
             self._objects[shape] = known
         return known
 

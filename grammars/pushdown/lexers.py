@@ -1,4 +1,4 @@
-"""write_lexer: one lexer that reads any of several terminals."""
+"""lexer_of: one lexer that reads any of several terminals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,17 @@ from grammars.automata.lexer import LexerBuilder
 from grammars.automata.speakable import without_bytes
 from grammars.byte_lru import ByteLru
 from grammars.pushdown.free_text import free_text_dfa
-from grammars.pushdown.terminals import Key, Match, Numbers, OtherKey, Strings, TextUntil, Word
+from grammars.pushdown.terminals import (
+    Key,
+    Match,
+    Numbers,
+    OtherKey,
+    Scanned,
+    Strings,
+    TextUntil,
+    Word,
+)
+from grammars.pushdown.word_lexers import word_lexer
 from grammars.schema.key_groups import undeclared_keys
 from grammars.schema.plans import AllBut
 from grammars.schema.value import StringSet
@@ -19,6 +29,7 @@ from grammars.schema.value import StringSet
 if TYPE_CHECKING:
     from grammars.automata.dfa import Dfa
     from grammars.automata.lexer import Lexer
+    from grammars.cfg.lexers import ScanLexer
     from grammars.pushdown.free_text import Watched
     from grammars.pushdown.terminals import Terminal
 
@@ -46,10 +57,21 @@ def lexer_of(
     key = (terminals, max_states, missing_bytes)
     known = _cache.get(key)
     if known is None:
-        known = _Writer(max_states).write(terminals)
+        known = word_lexer(terminals)
+        if known is None or known.dfa.num_states > max_states:
+            known = write_lexer(terminals, max_states)
         known = replace(known, dfa=without_bytes(known.dfa, missing_bytes))
         _cache.put(key, known, known.dfa.next_state.nbytes + 64 * known.dfa.num_states)
     return known
+
+
+def write_lexer(terminals: tuple[Terminal, ...], max_states: int) -> Lexer:
+    """The lexer of any terminals, by subset construction; item i is the i-th terminal.
+
+    Raises:
+        LimitExceededError: it needs more than `max_states` states.
+    """
+    return _Writer(max_states).write(terminals)
 
 
 class _Writer:
@@ -61,6 +83,7 @@ class _Writer:
         self._members: dict[tuple[bool, bytes], int] = {}
         self._embedded: dict[object, int] = {}
         self._texts: dict[tuple[tuple[Watched, ...], int], dict[int, int]] = {}
+        self._scanned: dict[ScanLexer, dict[int, int]] = {}
 
     def write(self, terminals: tuple[Terminal, ...]) -> Lexer:
         for item, terminal in enumerate(terminals):
@@ -72,24 +95,30 @@ class _Writer:
                     self._key(
                         self._builder.literal(self._member(follows, gap), spelling), gap, item
                     )
-                case OtherKey(keys, follows, gap):
+                case OtherKey(keys, follows, gap, is_canonical):
                     state = self._member(follows, gap)
                     if isinstance(keys, AllBut):
                         keys = undeclared_keys(keys.declared, self._max_states)
-                    dfa = spelled_strings(StringSet(keys), self._max_states)
+                    dfa = spelled_strings(
+                        StringSet(keys), self._max_states, is_canonical=is_canonical
+                    )
                     end = self._builder.embed(state, dfa, counted=False)
                     self._key(end, gap, item)
                 case Numbers(numbers):
                     self._builder.accept(self._embed(numbers, counted=False), item)
-                case Strings(strings, is_counted):
-                    dfa = spelled_strings(strings, self._max_states)
+                case Strings(strings, is_counted, is_canonical):
+                    dfa = spelled_strings(strings, self._max_states, is_canonical=is_canonical)
                     self._builder.accept(self._embed(dfa, counted=is_counted), item)
                 case Match(texts):
                     self._builder.accept(self._embed(texts, counted=False), item)
                 case TextUntil(watched, end_label, label):
                     self._texts.setdefault((watched, end_label), {})[label] = item
+                case Scanned(scan_lexer, label):
+                    self._scanned.setdefault(scan_lexer, {})[label] = item
                 case _:
                     assert_never(terminal)
+        for scan_lexer, items in self._scanned.items():
+            self._builder.embed_labelled(LexerBuilder.start, scan_lexer.dfa, items)
         for (watched, end_label), items in self._texts.items():
             dfa = free_text_dfa(watched, end_label)
             self._builder.embed_labelled(LexerBuilder.start, dfa, items)
@@ -128,18 +157,16 @@ class _Writer:
 
 
 @lru_cache(maxsize=1024)
-def spelled_strings(strings: StringSet, max_states: int) -> Dfa:
+def spelled_strings(strings: StringSet, max_states: int, *, is_canonical: bool = False) -> Dfa:
     """The strings of a set with their quotes.
 
     All strings take every spelling of RFC 8259; a restricted set takes the canonical one: UTF-8,
-    with escapes only where they must be.
+    with escapes only where they must be. All strings take that too where `is_canonical` says so.
     """
     every = codepoint_dfa.any_string()
     content = every if strings.content is None else strings.content
     if strings.is_counted:
-        content = content.with_length(
-            strings.min_length, strings.max_length, max_states=max_states
-        )
+        content = content.with_length(strings.min_length, strings.max_length, max_states=max_states)
     if content is every:
-        return json_string.any_json_string()
+        return json_string.any_json_string("canonical" if is_canonical else "any")
     return json_string.json_string(content, max_states=max_states)

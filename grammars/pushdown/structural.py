@@ -8,16 +8,27 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from grammars.automata.dfa import DEAD
+from grammars.cfg.items import END
+from grammars.cfg.steps import CfgSteps
 from grammars.errors import LimitExceededError, UnsupportedError
 from grammars.pushdown.actions import Goto, Pop, Push
-from grammars.pushdown.configs import DONE, ConfigTable, PartThen, ValueThen
-from grammars.pushdown.layouts import JsonContext
+from grammars.pushdown.configs import (
+    DONE,
+    ConfigTable,
+    GrammarThen,
+    ObjectMember,
+    PartThen,
+    ValueThen,
+)
+from grammars.pushdown.distinct import Distinct, distinct_texts, forbids_repeat
+from grammars.pushdown.layouts import Closing, JsonContext
 from grammars.pushdown.lexers import lexer_of
+from grammars.pushdown.member_lexers import MIN_KEYS, MemberLexers, keys_at
 from grammars.pushdown.parts import is_nullable
+from grammars.pushdown.terminals import Scanned
 from grammars.pushdown.transitions import Continue, Enter, Leave, Transitions
 from grammars.schema.graph import ValueGraph
-from grammars.schema.value import StringSet
-from grammars.spec import Either, Embed, JsonObject, JsonSchema, Repeat, Sequence
+from grammars.spec import Cfg, Either, Embed, JsonObject, JsonSchema, Repeat, Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,8 +37,9 @@ if TYPE_CHECKING:
     from grammars.limits import CompileLimits
     from grammars.pushdown.actions import Action
     from grammars.pushdown.configs import ConfigId
+    from grammars.pushdown.member_lexers import MemberLexer
     from grammars.pushdown.tables import AutomatonTables
-    from grammars.pushdown.terminals import Terminal
+    from grammars.pushdown.terminals import Strings, Terminal
     from grammars.pushdown.transitions import Effect
     from grammars.spec import Part
     from grammars.vocabulary import Vocabulary
@@ -55,15 +67,19 @@ class _State:
 
     Args:
         items: as they were interned; outcomes and inner tags count them.
+        atoms: what they begin with.
+        lexer: None where the state has no terminals.
         terminals: item i of the lexer is terminal i.
         effects: of each terminal, the tag of the item that reads it, and what follows.
-        lexer: None where the state has no terminals.
+        members: the lexer's keys if it is shared; then effects are found when they are needed.
     """
 
     items: Items
-    terminals: tuple[Terminal, ...]
-    effects: tuple[tuple[int, Effect], ...]
+    atoms: Items
     lexer: Lexer | None
+    terminals: tuple[Terminal, ...] = ()
+    effects: tuple[tuple[int, Effect], ...] = ()
+    members: MemberLexer | None = None
 
 
 class StructuralStates:
@@ -87,7 +103,9 @@ class StructuralStates:
         self._limits = limits
         self._configs = ConfigTable()
         self._transitions = Transitions(self._configs, vocabulary, limits.max_states)
+        self._member_lexers = MemberLexers(tables, self._lexer)
         self._contexts: dict[JsonSchema | JsonObject, JsonContext] = {}
+        self._grammars: dict[Cfg, CfgSteps] = {}
         self._states: dict[int, _State] = {}
         self._ids: dict[Items, int] = {}
         self.root: int = self._state((Item(0, self._configs.intern(PartThen(root, DONE))),))
@@ -112,12 +130,18 @@ class StructuralStates:
         """Visit all states of the outermost frame, so that whatever is refused is refused now.
 
         Every embedded schema and pattern is read on the way, and every place where two parts meet
-        is checked; the frames inside JSON documents stay unexpanded.
+        is checked; the frames inside JSON documents and the insides of grammars stay unexpanded.
         """
         pending, seen = [self.root], {self.root}
         while pending:
             state = pending.pop()
+            for target in self._after_grammars(state):
+                if target not in seen:
+                    seen.add(target)
+                    pending.append(target)
             for label in range(1, self.num_labels(state) + 1):
+                if self._is_in_grammar(state, label):
+                    continue
                 self.expand_action(state, label)
                 match self._tables.action(state, label):
                     case Goto(target) | Push(target, _):
@@ -126,6 +150,25 @@ class StructuralStates:
                             pending.append(target)
                     case _:
                         pass
+
+    def _is_in_grammar(self, state: int, label: int) -> bool:
+        """Whether a label is one of an embedded grammar."""
+        known = self._states[state]
+        assert known.lexer is not None
+        return known.members is None and any(
+            isinstance(known.terminals[item], Scanned) for item in known.lexer.items[label - 1]
+        )
+
+    def _after_grammars(self, state: int) -> Iterator[int]:
+        """The states that begin where a grammar of this state will have ended."""
+        for item in self._states[state].atoms:
+            config = self._configs[item.config]
+            if isinstance(config, GrammarThen):
+                after = self._state((Item(item.tag, config.then),))
+                for atom in self._states[after].atoms:
+                    if not config.grammar.lead_bytes.isdisjoint(self._first_symbols(atom.config)):
+                        raise _unclear_end()
+                yield after
 
     def num_labels(self, state: int) -> int:
         """How many labels the lexer of a state has."""
@@ -136,6 +179,9 @@ class StructuralStates:
         """What a label of a state reads, for drawings."""
         known = self._states[state]
         assert known.lexer is not None
+        if known.members is not None:
+            keys = known.members.keys_of(label)
+            return " | ".join(key if isinstance(key, str) else "other key" for key in keys)
         names = (known.terminals[item].name for item in sorted(known.lexer.items[label - 1]))
         return " | ".join(dict.fromkeys(names))
 
@@ -144,10 +190,30 @@ class StructuralStates:
         items = self._states[state].items
         return any(DONE in self._atoms(item.config) for item in items)
 
+    @property
+    def has_distinct_texts(self) -> bool:
+        """Whether there are arrays whose elements must differ, see `distinct`."""
+        return any(context.graph.has_unique_arrays for context in self._contexts.values())
+
+    def distinct_texts(self, state: int) -> Distinct:
+        """What must differ in the frame that a state opens."""
+        kinds = (distinct_texts(self._configs[i.config]) for i in self._states[state].items)
+        return next((kind for kind in kinds if kind is not Distinct.NOTHING), Distinct.NOTHING)
+
+    def after_repeat(self, state: int) -> int:
+        """What a state becomes if the text before it is not the first of its kind; 0 for nothing.
+
+        Raises:
+            LimitExceededError: a budget is used up.
+        """
+        items = self._states[state].items
+        kept = [i for i in items if not forbids_repeat(self._configs[i.config], self._configs)]
+        return self._state(tuple(kept)) if kept else 0
+
     def _action(self, state: int, label: int) -> Action:
         known = self._states[state]
         assert known.lexer is not None
-        effects = [known.effects[number] for number in sorted(known.lexer.items[label - 1])]
+        effects = self._effects(known, label)
         match effects[0][1]:
             case Continue():
                 target = self._state(_distinct(self._continued(effects)))
@@ -157,6 +223,18 @@ class StructuralStates:
                 return self._push(effects)
             case Leave():
                 return Pop(_outcome(effects))
+
+    def _effects(self, known: _State, label: int) -> list[tuple[int, Effect]]:
+        """What follows a label, with the tags of the items that read it."""
+        assert known.lexer is not None
+        if known.members is None:
+            return [known.effects[number] for number in sorted(known.lexer.items[label - 1])]
+        wanted = known.members.keys_of(label)
+        return [
+            (atom.tag, effect)
+            for atom, member in zip(known.atoms, self._members(known.atoms), strict=True)
+            for _, effect in self._transitions.member_effects(member, wanted)
+        ]
 
     def _continued(self, effects: list[tuple[int, Effect]]) -> Iterator[Item]:
         for tag, effect in effects:
@@ -191,6 +269,11 @@ class StructuralStates:
         atoms = _distinct(
             Item(item.tag, atom) for item in items for atom in self._atoms(item.config)
         )
+        state = self._new_member_state(items, atoms)
+        return self._new_plain_state(items, atoms) if state is None else state
+
+    def _new_plain_state(self, items: Items, atoms: Items) -> int:
+        self._check_beginnings(atoms)
         counted = self._counted(atoms)
         terminals: list[Terminal] = []
         effects: list[tuple[int, Effect]] = []
@@ -206,24 +289,54 @@ class StructuralStates:
             num_labels=0 if lexer is None else len(lexer.items),
             is_final=any(atom.config == DONE for atom in atoms),
             full_outcome=(1 << len(items)) - 1,
-            count_min=0 if counted is None else counted.min_length,
-            count_max=None if counted is None else counted.max_length,
+            count_min=0 if counted is None else counted.strings.min_length,
+            count_max=None if counted is None else counted.strings.max_length,
         )
-        self._states[state] = _State(items, tuple(terminals), tuple(effects), lexer)
+        self._states[state] = _State(items, atoms, lexer, tuple(terminals), tuple(effects))
         return state
+
+    def _new_member_state(self, items: Items, atoms: Items) -> int | None:
+        """A state inside of objects, with a window on a shared lexer; None where it has its own."""
+        members = self._members(atoms)
+        if len(members) < len(atoms) or len({member.context for member in members}) != 1:
+            return None
+        keys = {key for member in members for key in keys_at(member)}
+        if len(keys - {Closing.BRACKET}) < MIN_KEYS:
+            return None
+        shared = self._member_lexers.find(members)
+        if shared is None:
+            return None
+        window = 0
+        for key in keys:
+            window |= shared.labels[key]
+        dfa = shared.lexer.dfa
+        state = self._tables.add_state(
+            lexer_start=self._tables.add_dfa(dfa) + dfa.start,
+            num_labels=len(shared.lexer.items),
+            is_final=False,
+            full_outcome=(1 << len(items)) - 1,
+            window=window,
+        )
+        self._states[state] = _State(items, atoms, shared.lexer, members=shared)
+        return state
+
+    def _members(self, atoms: Items) -> list[ObjectMember]:
+        """The objects that a state is in, after their first members."""
+        configs = (self._configs[atom.config] for atom in atoms)
+        return [x for x in configs if isinstance(x, ObjectMember) and not x.is_first]
 
     def _lexer(self, terminals: tuple[Terminal, ...]) -> Lexer:
         return lexer_of(terminals, self._limits.max_states, self._vocabulary.missing_bytes)
 
-    def _counted(self, atoms: Items) -> StringSet | None:
+    def _counted(self, atoms: Items) -> Strings | None:
         """The bounded string that the character counter serves: it must be the only string here."""
         found = {
             strings
             for atom in atoms
             for strings in self._transitions.strings_of(self._configs[atom.config])
         }
-        only = found.pop() if len(found) == 1 else StringSet()
-        return only if only.is_counted else None
+        only = found.pop() if len(found) == 1 else None
+        return only if only is not None and only.strings.is_counted else None
 
     def _atoms(self, config: ConfigId) -> Iterator[ConfigId]:
         """What `config` begins with: configs that have terminals of their own (or `DONE`)."""
@@ -233,12 +346,15 @@ class StructuralStates:
             match self._configs[current]:
                 case PartThen(part, then):
                     steps = self._steps(part, then)
+                    if steps is None:
+                        yield current
+                        steps = [then] if is_nullable(part, self._limits.max_states) else []
+                case GrammarThen(_, items, then):
+                    yield current
+                    steps = [then] if END in items else []
                 case _:
                     yield current
                     continue
-            if steps is None:
-                yield current
-                steps = [then] if is_nullable(part, self._limits.max_states) else []
             new = [step for step in dict.fromkeys(steps) if step not in seen]
             seen.update(new)
             pending.extend(reversed(new))
@@ -262,8 +378,41 @@ class StructuralStates:
             case Embed(JsonSchema() | JsonObject() as spec):
                 context = self._context(spec)
                 return [self._configs.intern(ValueThen(context, context.graph.root, then))]
+            case Embed(Cfg() as spec):
+                grammar = self._grammar(spec)
+                return [self._configs.intern(GrammarThen(grammar, grammar.start, then))]
             case _:
                 return None
+
+    def _grammar(self, spec: Cfg) -> CfgSteps:
+        known = self._grammars.get(spec)
+        if known is None:
+            known = CfgSteps(spec, self._limits, self._vocabulary.missing_bytes)
+            self._grammars[spec] = known
+        return known
+
+    def _first_symbols(self, atom: ConfigId) -> set[int]:
+        """The symbols that the texts of a config, which is not composite, may begin with."""
+        terminals = tuple(terminal for terminal, _ in self._transitions.of(self._configs[atom]))
+        if not terminals:
+            return set()
+        dfa = self._lexer(terminals).dfa
+        return set(np.flatnonzero(dfa.next_state[dfa.start][dfa.symbol_class] != DEAD).tolist())
+
+    def _check_beginnings(self, atoms: Items) -> None:
+        """Refuse a state in which a grammar and something else begin alike.
+
+        A grammar is read by a lexer of its own, which knows what follows its terminals; what is
+        read beside it must be told apart at once.
+        """
+        configs = dict.fromkeys(atom.config for atom in atoms)
+        taken: set[int] = set()
+        if any(isinstance(self._configs[config], GrammarThen) for config in configs):
+            for config in configs:
+                symbols = self._first_symbols(config)
+                if not taken.isdisjoint(symbols):
+                    raise _ambiguous()
+                taken |= symbols
 
     def _context(self, spec: JsonSchema | JsonObject) -> JsonContext:
         known = self._contexts.get(spec)
@@ -305,6 +454,14 @@ def _outcome(effects: list[tuple[int, Effect]]) -> int:
             raise _ambiguous()
         outcome |= 1 << tag
     return outcome
+
+
+def _unclear_end() -> UnsupportedError:
+    return UnsupportedError(
+        "what follows a grammar may begin like a character of it, so its end would not be plain; "
+        "put a tag between them that begins with a character the grammar never writes",
+        keyword="Structure",
+    )
 
 
 def _ambiguous() -> UnsupportedError:

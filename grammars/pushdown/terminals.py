@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from grammars.automata.codepoint_dfa import CodePointDfa
     from grammars.automata.dfa import Dfa
+    from grammars.cfg.lexers import ScanLexer
     from grammars.pushdown.free_text import Watched
     from grammars.schema.plans import AllBut
     from grammars.schema.value import StringSet
@@ -66,11 +67,13 @@ class OtherKey:
         keys: the language of the key.
         follows: as in `Key`.
         gap: as in `Key`.
+        is_canonical: whether the key has one spelling only.
     """
 
     keys: CodePointDfa | AllBut
     follows: bool
     gap: bytes
+    is_canonical: bool = False
 
     @property
     def name(self) -> str:
@@ -98,10 +101,12 @@ class Strings:
         strings: the set.
         is_counted: its length is checked by the state's character counter, not by the lexer. Then
             `strings` is the set without its bounds.
+        is_canonical: whether each string has one spelling only, as those of restricted sets have.
     """
 
     strings: StringSet
     is_counted: bool
+    is_canonical: bool = False
 
     @property
     def name(self) -> str:
@@ -143,4 +148,17 @@ class TextUntil:
         return f"text {ending.decode(errors='replace')}".rstrip()
 
 
-Terminal: TypeAlias = Word | Key | OtherKey | Numbers | Strings | Match | TextUntil
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """What a lexer of a grammar has read when one of its labels fires."""
+
+    lexer: ScanLexer
+    label: int
+
+    @property
+    def name(self) -> str:
+        """A word for drawings."""
+        return "grammar"
+
+
+Terminal: TypeAlias = Word | Key | OtherKey | Numbers | Strings | Match | TextUntil | Scanned

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
-from grammars.pushdown.configs import ArrayElement, Done, ObjectMember, PartThen, ValueThen
-from grammars.pushdown.layouts import spell
+from grammars.automata import codepoint_dfa
+from grammars.pushdown.configs import (
+    ArrayElement,
+    Done,
+    GrammarThen,
+    ObjectMember,
+    PartThen,
+    ValueThen,
+)
+from grammars.pushdown.layouts import Closing, spell
 from grammars.pushdown.parts import part_terminals
-from grammars.pushdown.terminals import Key, Numbers, OtherKey, Strings, Word
+from grammars.pushdown.terminals import Key, Numbers, OtherKey, Scanned, Strings, Word
 from grammars.schema.value import StringSet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from grammars.pushdown.configs import Config, ConfigId, ConfigTable
+    from grammars.pushdown.layouts import MemberKey
     from grammars.pushdown.terminals import Terminal
     from grammars.schema.value import Value
     from grammars.vocabulary import Vocabulary
@@ -58,13 +67,13 @@ class Transitions:
         self._max_states = max_states
 
     def of(
-        self, config: Config, counted: StringSet | None = None
+        self, config: Config, counted: Strings | None = None
     ) -> Iterator[tuple[Terminal, Effect]]:
         """The transitions of one config.
 
         Args:
             config: not a composite part; `Done` has none.
-            counted: the string set whose lengths the state's counter checks, if any.
+            counted: the strings whose lengths the state's counter checks, if any.
         """
         match config:
             case Done():
@@ -75,18 +84,24 @@ class Transitions:
                 yield from self._member(config)
             case ArrayElement():
                 yield from self._element(config, counted)
+            case GrammarThen(grammar, items, then):
+                ways = grammar.ways(items)
+                if ways.lexer is not None:
+                    for label in range(1, len(ways.lexer.labels) + 1):
+                        after = GrammarThen(grammar, grammar.after(ways, label), then)
+                        yield Scanned(ways.lexer, label), Continue(self._configs.intern(after))
             case PartThen(part, then):
                 for terminal, parts in part_terminals(part, self._vocabulary, self._max_states):
                     yield terminal, Continue(self._configs.sequence(parts, then))
             case _:
                 assert_never(config)
 
-    def strings_of(self, config: Config) -> Iterator[StringSet]:
-        """The sets of strings that may come next as a value."""
+    def strings_of(self, config: Config) -> Iterator[Strings]:
+        """The strings that may come next as a value, not counted."""
         for value in self._values(config):
             strings = value.context.graph.value(value.node).strings
             if strings is not None:
-                yield strings
+                yield _strings(value, strings)
 
     def _values(self, config: Config) -> Iterator[ValueThen]:
         """The values that a config begins with."""
@@ -96,7 +111,7 @@ class Transitions:
             yield from self._element_values(config)
 
     def _value(
-        self, config: ValueThen, counted: StringSet | None
+        self, config: ValueThen, counted: Strings | None
     ) -> Iterator[tuple[Terminal, Effect]]:
         graph = config.context.graph
         value = graph.value(config.node)
@@ -106,11 +121,14 @@ class Transitions:
         for word in words:
             yield Word((word,)), then
         if value.numbers is not None:
-            yield Numbers(graph.canonical_numbers(value.numbers)), then
+            yield Numbers(config.context.numbers(value.numbers)), then
         if value.strings is not None:
-            is_counted = value.strings == counted
-            strings = StringSet(value.strings.content) if is_counted else value.strings
-            yield Strings(strings, is_counted), then
+            terminal = _strings(config, value.strings)
+            if terminal == counted:
+                terminal = replace(
+                    terminal, strings=StringSet(value.strings.content), is_counted=True
+                )
+            yield terminal, then
         yield from self._brackets(config, value)
 
     def _brackets(self, config: ValueThen, value: Value) -> Iterator[tuple[Terminal, Effect]]:
@@ -125,22 +143,26 @@ class Transitions:
             yield Word((b"[",)), Enter(tuple(map(intern, elements)), config.then)
 
     def _member(self, config: ObjectMember) -> Iterator[tuple[Terminal, Effect]]:
-        context, follows = config.context, not config.is_first
-        for step in config.layout.steps(config.place):
-            after = ObjectMember(context, config.layout, step.place, is_first=False)
-            value = ValueThen(context, step.node, self._configs.intern(after))
+        for key, effect in self.member_effects(config):
+            yield member_terminal(key, config), effect
+
+    def member_effects(
+        self, config: ObjectMember, wanted: Container[MemberKey] | None = None
+    ) -> Iterator[tuple[MemberKey, Effect]]:
+        """What the keys of an object lead to, those of `wanted` or all of them."""
+        context, layout = config.context, config.layout
+        for step in layout.steps(config.place):
             assert step.key is not None
-            key = (
-                Key(spell(step.key), follows, context.gap)
-                if isinstance(step.key, str)
-                else OtherKey(step.key, follows, context.gap)
-            )
-            yield key, Continue(self._configs.intern(value))
-        if config.layout.may_close(config.place):
-            yield Word((b"}",)), Leave()
+            if wanted is None or step.key in wanted:
+                after = ObjectMember(context, layout, step.place, is_first=False)
+                value = ValueThen(context, step.node, self._configs.intern(after))
+                yield step.key, Continue(self._configs.intern(value))
+        is_wanted = wanted is None or Closing.BRACKET in wanted
+        if is_wanted and layout.may_close(config.place):
+            yield Closing.BRACKET, Leave()
 
     def _element(
-        self, config: ArrayElement, counted: StringSet | None
+        self, config: ArrayElement, counted: Strings | None
     ) -> Iterator[tuple[Terminal, Effect]]:
         for value in self._element_values(config):
             if config.is_first:
@@ -151,6 +173,27 @@ class Transitions:
             yield Word((b"]",)), Leave()
 
     def _element_values(self, config: ArrayElement) -> Iterator[ValueThen]:
+        context = config.context
+        inner = context.canonical if config.layout.has_distinct_texts else context
         for step in config.layout.steps(config.place):
-            after = ArrayElement(config.context, config.layout, step.place)
-            yield ValueThen(config.context, step.node, self._configs.intern(after))
+            after = ArrayElement(context, config.layout, step.place)
+            yield ValueThen(inner, step.node, self._configs.intern(after))
+
+
+def _strings(value: ValueThen, strings: StringSet) -> Strings:
+    """The strings of a value, not counted; restricted ones are canonical anyway."""
+    is_restricted = strings.content not in (None, codepoint_dfa.any_string())
+    is_canonical = value.context.is_canonical and not is_restricted
+    return Strings(strings, is_counted=False, is_canonical=is_canonical)
+
+
+def member_terminal(key: MemberKey, config: ObjectMember) -> Terminal:
+    """How a key of an object is written where a config stands."""
+    follows, context = not config.is_first, config.context
+    match key:
+        case Closing():
+            return Word((b"}",))
+        case str():
+            return Key(spell(key), follows, context.gap)
+        case _:
+            return OtherKey(key, follows, context.gap, context.is_canonical)

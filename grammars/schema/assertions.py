@@ -49,12 +49,11 @@ class SchemaObject:
         Raises:
             UnsupportedError: at the first such keyword.
         """
-        for keyword, given in self._schema.items():
+        for keyword in self._schema:
             support = SUPPORT.get(keyword)
             if support is None or support[0] is not Support.REFUSED:
                 continue
-            if not self._restricts_nothing(keyword, given):
-                raise self._unsupported(keyword, f"keyword {keyword!r}")
+            raise self._unsupported(keyword, f"keyword {keyword!r}")
 
     def assertions(self) -> Value:
         """The values that the type and the type-specific keywords allow."""
@@ -102,11 +101,6 @@ class SchemaObject:
         except GrammarError as error:
             raise self._located(error, "patternProperties") from error
         return self._scalars.content(found) if found is not None else self._scalars.no_strings
-
-    def _restricts_nothing(self, keyword: str, given: Json) -> bool:
-        return keyword == "uniqueItems" and (
-            given is False or self._schema.get("maxItems") in (0, 1)
-        )
 
     def _types(self) -> frozenset[str]:
         given = self._schema.get("type", list(_TYPES))
@@ -248,7 +242,11 @@ class SchemaObject:
             rest = self.member("additionalItems")
         else:
             prefix, rest = [], self.member("items")
-        return ArrayShape(tuple(prefix or ()), rest, low, high, tuple(self._contains()))
+        is_unique = self._schema.get("uniqueItems", False)
+        if not isinstance(is_unique, bool):
+            raise self._invalid("uniqueItems", "must be true or false")
+        counts = tuple(self._contains())
+        return ArrayShape(tuple(prefix or ()), rest, low, high, counts, is_unique=is_unique)
 
     def _contains(self) -> Iterator[Count]:
         if "contains" in self._schema:

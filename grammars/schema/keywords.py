@@ -58,6 +58,8 @@ _ENFORCED: Mapping[str, str] = {
     "contains": "",
     "minContains": "",
     "maxContains": "",
+    "uniqueItems": "equal by value; strings and numbers in such elements have one spelling each; "
+    "refused where it must not hold, and beside both `contains` and a tuple",
     "minItems": "",
     "maxItems": "",
     "minLength": "in code points",
@@ -93,9 +95,7 @@ _ANNOTATIONS: Mapping[str, str] = {
     "contentSchema": "",
 }
 
-_REFUSED: Mapping[str, str] = {
-    "uniqueItems": "`false`, and arrays of at most one item, are taken",
-}
+_REFUSED: Mapping[str, str] = {}
 
 SUPPORT: Mapping[str, tuple[Support, str]] = MappingProxyType(
     {name: (Support.ENFORCED, note) for name, note in _ENFORCED.items()}

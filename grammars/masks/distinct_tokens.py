@@ -1,0 +1,174 @@
+"""DistinctTokens: the tokens that the automaton allows and that would repeat what must differ."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from grammars.masks.json_scan import OUTSIDE
+from grammars.masks.sure_tokens import MAX_WAYS, SureTokens
+from grammars.masks.token_symbols import build_token_symbols
+from grammars.masks.trie_children import TrieChildren
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from grammars.masks.distinct_walk import DistinctPoint, DistinctWalk
+    from grammars.masks.token_symbols import TokenSymbols
+    from grammars.masks.trie import Trie
+    from grammars.protocol import Bitmask
+    from grammars.vocabulary import Vocabulary
+
+_CROSSES: Final = re.compile(rb'(?:^|["\]}0-9el]),')
+_CROSSES_FROM_STRING: Final = re.compile(rb'"[\]}]*,')
+_CROSSES_FROM_NOWHERE: Final = re.compile(rb"\[.*,", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CrossingTokens:
+    """Tokens that may end a text of a frame and begin the next: few, and all have a comma.
+
+    Args:
+        outside: int32; those that may begin outside of strings.
+        in_string: int32; those that may begin in a string.
+        nowhere: int32; those that may open a frame and do so in it.
+    """
+
+    outside: NDArray[np.int32]
+    in_string: NDArray[np.int32]
+    nowhere: NDArray[np.int32]
+
+
+def crossing_tokens(vocabulary: Vocabulary) -> CrossingTokens:
+    """The crossing tokens of a vocabulary; use it through `Vocabulary.derive`."""
+    found = [(t, data) for t, data in vocabulary.token_bytes.items() if _CROSSES.search(data)]
+
+    def among(pattern: re.Pattern[bytes]) -> NDArray[np.int32]:
+        return np.array([t for t, data in found if pattern.search(data)], np.int32)
+
+    return CrossingTokens(
+        among(_CROSSES), among(_CROSSES_FROM_STRING), among(_CROSSES_FROM_NOWHERE)
+    )
+
+
+class DistinctTokens:
+    """Reads tokens where texts must differ.
+
+    Args:
+        walk: reads symbols.
+        tokens: of the vocabulary.
+        vocabulary: the tokens.
+    """
+
+    def __init__(self, walk: DistinctWalk, tokens: TokenSymbols, vocabulary: Vocabulary) -> None:
+        self._walk = walk
+        self._tokens = tokens
+        self._crossing = vocabulary.derive(crossing_tokens)
+        self._children = vocabulary.derive(_trie_children)
+        self._sure = SureTokens()
+
+    def read(self, point: DistinctPoint, token_id: int) -> DistinctPoint | None:
+        """The point after a token; None where it is refused, or nothing new could follow."""
+        begin, end = self._tokens.begin[token_id], self._tokens.end[token_id]
+        after = self._walk.read(point, self._tokens.symbols[begin:end].tolist())
+        return after.sealed() if after is not None and self._walk.is_alive(after) else None
+
+    def refused(self, point: DistinctPoint, words: Bitmask) -> list[int]:
+        """The tokens of a row that `read` refuses.
+
+        Only two kinds of tokens can be among them: those that stay among earlier texts or end as
+        one, and those that begin a new text.
+
+        Args:
+            point: where.
+            words: the tokens that the automaton allows there.
+        """
+        found = [t for tokens in self._repeating(point) for t in _allowed(tokens, words)]
+        if not point.frames:
+            crossing = self._crossing.nowhere
+        elif point.scanned == OUTSIDE:
+            crossing = self._crossing.outside
+        else:
+            crossing = self._crossing.in_string
+        return [*found, *self._refused_crossing(point, _allowed(crossing, words))]
+
+    def refused_by_scan(self, point: DistinctPoint, words: Bitmask) -> list[int]:
+        """The same, token by token: the plain reference."""
+        bits = np.unpackbits(words.view(np.uint8), bitorder="little")
+        allowed = np.flatnonzero(bits[: len(self._tokens.begin)]).tolist()
+        return [
+            token_id
+            for token_id in allowed
+            if self._tokens.begin[token_id] != self._tokens.end[token_id]
+            and self.read(point, token_id) is None
+        ]
+
+    def _refused_crossing(self, point: DistinctPoint, token_ids: list[int]) -> Iterator[int]:
+        """Those of some crossing tokens that `read` refuses."""
+        may_stay = frozenset[int]() if point.is_free else point.staying_bytes
+        for token_id in token_ids:
+            begin, end = self._tokens.begin[token_id], self._tokens.end[token_id]
+            is_new = self._tokens.symbols[begin] not in may_stay  # the text that the token ends
+            if not (is_new and self._sure.has(point, token_id)):
+                symbols = self._tokens.symbols[begin:end].tolist()
+                if self._is_refused(point, token_id, symbols):
+                    yield token_id
+
+    def _is_refused(self, point: DistinctPoint, token_id: int, symbols: list[int]) -> bool:
+        after = self._walk.read(point, symbols)
+        if after is None:
+            return True
+        if not _ends_one_text(point, after):
+            return not self._walk.is_alive(after)
+        num_ways = self._walk.count_ways(after, MAX_WAYS)
+        self._sure.add(point, token_id, num_ways)
+        return num_ways == 0
+
+    def _repeating(self, point: DistinctPoint) -> Iterator[NDArray[np.int32]]:
+        """Tokens refused on the way through the earlier texts."""
+        trie = self._tokens.trie
+        pending = [] if point.is_free else [(0, point)]
+        while pending:
+            node, before = pending.pop()
+            children = self._children.of(node)
+            for symbol in before.staying_bytes:
+                child = children.get(symbol)
+                if child is None:
+                    continue
+                after = self._walk.read_symbol(before, symbol)
+                if after is None:
+                    yield _tokens_of(trie, child, int(trie.subtree_end[child]))
+                elif not after.is_free:
+                    ending = _tokens_of(trie, child, child + 1)
+                    if len(ending) and not self._walk.is_alive(after):
+                        yield ending
+                    pending.append((child, after))
+
+
+def _trie_children(vocabulary: Vocabulary) -> TrieChildren:
+    return TrieChildren(vocabulary.derive(build_token_symbols).trie)
+
+
+def _ends_one_text(before: DistinctPoint, after: DistinctPoint) -> bool:
+    """Whether between two points one text of the innermost frame ends, and no other."""
+    if not before.frames or len(before.frames) != len(after.frames):
+        return False
+    *outer, frame = ((a.seen, b.seen) for a, b in zip(before.frames, after.frames, strict=True))
+    is_one = frame[1] is not None and frame[1].before is frame[0]
+    return is_one and all(a is b for a, b in outer)
+
+
+def _allowed(token_ids: NDArray[np.int32], words: Bitmask) -> list[int]:
+    """Those of the tokens that are in a row."""
+    found: list[int] = token_ids[(words[token_ids >> 5] >> (token_ids & 31)) & 1 != 0].tolist()
+    return found
+
+
+def _tokens_of(trie: Trie, node: int, end: int) -> NDArray[np.int32]:
+    """The tokens of the nodes from one to before another."""
+    return trie.token_ids[trie.first_token[node] : trie.first_token[end]]

@@ -1,0 +1,36 @@
+"""TrieChildren: the children of trie nodes by symbol."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from grammars.masks.trie import Trie
+
+_MANY: Final = 16
+"""Children of a node that are remembered; fewer are found again as fast."""
+
+
+class TrieChildren:
+    """Finds children; what it remembers is bounded by the trie.
+
+    Args:
+        trie: the tree.
+    """
+
+    def __init__(self, trie: Trie) -> None:
+        self._trie = trie
+        self._known: dict[int, dict[int, int]] = {}
+
+    def of(self, node: int) -> dict[int, int]:
+        """The children of a node: symbol -> node."""
+        known = self._known.get(node)
+        if known is None:
+            known = {}
+            child, end = node + 1, int(self._trie.subtree_end[node])
+            while child < end:
+                known[int(self._trie.symbol[child])] = child
+                child = int(self._trie.subtree_end[child])
+            if len(known) >= _MANY:
+                self._known[node] = known
+        return known
