@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from engine.request import Request, SamplingParams
 from grammars.errors import GrammarError
-from grammars.spec import Cfg, JsonSchema
-from server.chat.thinking import Thinking
+from grammars.spec import JsonSchema
 from server.composition import compose
 from server.document import requested_document
 from server.errors import (
@@ -26,7 +25,6 @@ from server.errors import (
     OverloadedError,
     RequestError,
     UnavailableError,
-    UnsupportedValueError,
 )
 from server.sampling import choice_seed, sampling_params
 from server.tool_choice import CallMode, tool_use
@@ -38,6 +36,7 @@ if TYPE_CHECKING:
 
     from grammars.spec import GrammarSpec
     from server.chat.reply_format import ReplyFormat
+    from server.chat.thinking import Thinking
     from server.document import Document
     from server.grammar_compiler import ServedGrammar
     from server.services import Services
@@ -136,7 +135,6 @@ async def admit(
     _check_capacity(services, request.n or 1)
 
     prompt = await asyncio.to_thread(services.prompts.build, request)
-    _check_grammar(document, tools, prompt.thinking)
     reply_format = services.prompts.reply_format
     spec = compose(
         tools, None if document is None else document.spec, prompt.thinking, reply_format
@@ -190,20 +188,6 @@ def _check_size(param: str, num_chars: int, limit: int) -> None:
         )
 
 
-def _check_grammar(document: Document | None, tools: ToolUse, thinking: Thinking) -> None:
-    """A context-free grammar holds for the whole answer: nothing may stand before or beside it."""
-    if document is None or not isinstance(document.spec, Cfg):
-        return
-    if tools.mode is CallMode.AUTO:
-        raise UnsupportedValueError(
-            document.param, "a grammar cannot be combined with tools; set tool_choice to 'none'"
-        )
-    if tools.mode is CallMode.NONE and thinking is Thinking.OPEN:
-        raise UnsupportedValueError(
-            document.param, "a grammar cannot follow thoughts; turn thinking off"
-        )
-
-
 def _check_capacity(services: Services, num_choices: int) -> None:
     if not services.engine.is_alive:
         raise UnavailableError("The engine has stopped; the server must be started again")
@@ -240,7 +224,9 @@ async def _explained(
             return document.refusal(str(own_error))
     for tool in tools.tools:
         try:
-            await services.compiler.compile(JsonSchema.from_value(tool.schema))
+            await services.compiler.compile(
+                tool.input_grammar or JsonSchema.from_value(tool.schema)
+            )
         except GrammarError as own_error:
             return InvalidToolError(tool.param, tool.name, str(own_error))
     param = "tools" if tools.tools else None if document is None else document.param

@@ -19,7 +19,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, assert_never
 
 from grammars.spec import (
-    Cfg,
     Either,
     Embed,
     FreeText,
@@ -67,10 +66,8 @@ def compose(
     """
     if tools.mode is CallMode.NONE and document is None:
         return None
-    if tools.mode is CallMode.NONE and (thinking is Thinking.NONE or isinstance(document, Cfg)):
-        return (
-            document  # a grammar holds for the whole answer: without thoughts, admission sees to it
-        )
+    if tools.mode is CallMode.NONE and thinking is Thinking.NONE:
+        return document
     answer = _answer(tools, document, reply_format)
     return Structure(_with_thoughts(answer, thinking, reply_format.thoughts))
 
@@ -98,7 +95,6 @@ def _answer(tools: ToolUse, document: DocumentSpec | None, reply_format: ReplyFo
 
 
 def _document(spec: DocumentSpec) -> Part:
-    assert not isinstance(spec, Cfg), "admission refuses a grammar beside calls"
     return spec.root if isinstance(spec, Structure) else Embed(spec)
 
 

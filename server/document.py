@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from grammars.spec import Cfg, Choice, JsonObject, JsonSchema, Regex, Structure
 from server.errors import InvalidResponseFormatError, InvalidValueError, UnsupportedValueError
-from server.structural_tag import structural_tag
+from server.structural_tag import grammar_of, structural_tag
 from server.wire.formats import (
     GrammarFormat,
     JsonObjectFormat,
@@ -68,7 +68,7 @@ def requested_document(request: ChatCompletionRequest, *, max_choices: int) -> D
     if request.guided_choice is not None:
         return _choice_document(request.guided_choice, "guided_choice", max_choices)
     if request.guided_grammar is not None:
-        return _grammar_document(request.guided_grammar, "guided_grammar")
+        return Document(grammar_of(request.guided_grammar), "guided_grammar")
     if request.grammar is not None:
         return Document(Cfg("gbnf", request.grammar), "grammar")
     if request.json_schema is not None:
@@ -88,7 +88,7 @@ def _format_document(response_format: ResponseFormat | None) -> Document | None:
         case RegexFormat():
             return Document(Regex(response_format.pattern), "response_format")
         case GrammarFormat():
-            return _grammar_document(response_format.grammar, "response_format")
+            return Document(grammar_of(response_format.grammar), "response_format")
         case StructuralTagFormat():
             value = response_format.model_dump()
             return Document(structural_tag(value, "response_format"), "response_format")
@@ -116,7 +116,7 @@ def _structured_document(outputs: StructuredOutputs, max_choices: int) -> Docume
     if outputs.choice is not None:
         return _choice_document(outputs.choice, param, max_choices)
     if outputs.grammar is not None:
-        return _grammar_document(outputs.grammar, param)
+        return Document(grammar_of(outputs.grammar), param)
     if outputs.structural_tag is not None:
         return Document(structural_tag(_object(outputs.structural_tag, param), param), param)
     if not outputs.json_object:
@@ -156,8 +156,3 @@ def _choice_document(options: list[str], param: str, max_choices: int) -> Docume
     if len(options) > max_choices:
         raise InvalidValueError(param, f"at most {max_choices} are allowed, got {len(options)}")
     return Document(Choice(tuple(options)), param)
-
-
-def _grammar_document(text: str, param: str) -> Document:
-    """A grammar whose language nobody tells: rules of GBNF have `::=`, those of Lark do not."""
-    return Document(Cfg("gbnf" if "::=" in text else "lark", text), param)

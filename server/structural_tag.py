@@ -8,7 +8,8 @@ Two forms, both of type `structural_tag`:
 where FORMAT is one of
 
     {"type": "const_string", "value": "..."}          {"type": "json_schema", "json_schema": {...}}
-    {"type": "regex", "pattern": "..."}               {"type": "any_text"}
+    {"type": "regex", "pattern": "..."}               {"type": "grammar", "grammar": "..."}
+    {"type": "any_text"}
     {"type": "sequence", "elements": [FORMAT, ...]}   {"type": "or", "elements": [FORMAT, ...]}
     {"type": "tag", "begin": "...", "content": FORMAT, "end": "..."}
     {"type": "triggered_tags", "triggers": ["..."], "tags": [TAG, ...], "stop_after_first": false}
@@ -22,6 +23,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grammars.spec import (
+    Cfg,
     Either,
     Embed,
     FreeText,
@@ -38,6 +40,11 @@ from server.errors import InvalidValueError, MissingFieldError, UnsupportedValue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+
+def grammar_of(text: str) -> Cfg:
+    """A grammar whose language nobody tells: rules of GBNF have `::=`, those of Lark do not."""
+    return Cfg("gbnf" if "::=" in text else "lark", text)
 
 
 def structural_tag(value: Mapping[str, object], param: str) -> Structure:
@@ -81,6 +88,10 @@ def _json_schema(value: Mapping[str, object], path: str) -> Part:
 
 def _regex(value: Mapping[str, object], path: str) -> Part:
     return Embed(Regex(_text(value, "pattern", path)))
+
+
+def _grammar(value: Mapping[str, object], path: str) -> Part:
+    return Embed(grammar_of(_text(value, "grammar", path)))
 
 
 def _any_text(value: Mapping[str, object], path: str) -> Part:
@@ -132,6 +143,7 @@ _PARTS: dict[str, Callable[[Mapping[str, object], str], Part]] = {
     "const_string": _constant,
     "json_schema": _json_schema,
     "regex": _regex,
+    "grammar": _grammar,
     "any_text": _any_text,
     "sequence": _sequence,
     "or": _alternatives,

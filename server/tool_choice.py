@@ -49,7 +49,6 @@ def tool_use(request: ChatCompletionRequest) -> ToolUse:
 
     Raises:
         InvalidToolError: parameters that cannot be those of an object.
-        UnsupportedValueError: a custom tool with a grammar that we cannot enforce.
     """
     tools = declared_tools(request)
     choice = request.tool_choice if request.functions is None else request.function_call

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from grammars.spec import Cfg
 from server.calls.tool import CUSTOM_INPUT, CallableTool, ToolKind
-from server.errors import InvalidToolError, UnsupportedValueError
+from server.errors import InvalidToolError
 from server.wire.tools import CustomTool, FunctionTool, GrammarInput
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ def declared_tools(request: ChatCompletionRequest) -> tuple[CallableTool, ...]:
 
     Raises:
         InvalidToolError: parameters that cannot be those of an object.
-        UnsupportedValueError: a grammar that a custom tool's input cannot be held to.
     """
     if request.functions is not None:
         return tuple(
@@ -47,23 +47,21 @@ def declared_tools(request: ChatCompletionRequest) -> tuple[CallableTool, ...]:
 
 def _function_tool(function: FunctionDefinition, param: str) -> CallableTool:
     schema = argument_schema(function, param)
-    return CallableTool(function.name, schema, function.description, ToolKind.FUNCTION, param)
+    return CallableTool(function.name, schema, function.description, param=param)
 
 
 def _custom_tool(tool: CustomDefinition, param: str) -> CallableTool:
     """A custom tool: its input is the one string argument of a function."""
     text: dict[str, object] = {"type": "string"}
+    input_grammar = None
     if isinstance(tool.format, GrammarInput):
         grammar = tool.format.grammar
         if grammar.syntax == "lark":
-            raise UnsupportedValueError(
-                f"{param}.grammar.syntax",
-                "'lark' is not supported for the input of a tool; use 'regex', or ask for a text "
-                "of the grammar with response_format",
-            )
-        text["pattern"] = f"^(?:{grammar.definition})$"
+            input_grammar = Cfg("lark", grammar.definition, in_json_string=True)
+        else:
+            text["pattern"] = f"^(?:{grammar.definition})$"
     schema = {**_NO_ARGUMENTS, "properties": {CUSTOM_INPUT: text}, "required": [CUSTOM_INPUT]}
-    return CallableTool(tool.name, schema, tool.description, ToolKind.CUSTOM, param)
+    return CallableTool(tool.name, schema, tool.description, ToolKind.CUSTOM, input_grammar, param)
 
 
 def argument_schema(function: FunctionDefinition, param: str) -> dict[str, object]:

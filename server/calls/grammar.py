@@ -20,6 +20,8 @@ from grammars.spec import (
 )
 from server.calls.parameters import parameters_part
 from server.calls.syntax import ArgumentForm, read_words
+from server.calls.tool import CUSTOM_INPUT
+from server.errors import InvalidToolError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence as SequenceOf
@@ -67,7 +69,18 @@ def calls_or_json_part(
     """One or more bare JSON calls, or a JSON document that could not be read as one.
 
     Both begin alike, so the calls are schemas here: what is alike is then followed side by side.
+
+    Raises:
+        InvalidToolError: the input of a tool is a grammar, which no schema can hold.
     """
+    for tool in tools:
+        if tool.input_grammar is not None:
+            raise InvalidToolError(
+                tool.param,
+                tool.name,
+                "this model writes calls as bare JSON, where the grammar of an input cannot stand "
+                "beside a JSON response_format; remove one of them, or set tool_choice",
+            )
     name_key, arguments_key = (json.loads(word) for word in _keys(syntax))
     names = [tool.name for tool in tools]
     call = Embed(
@@ -142,11 +155,17 @@ def _call(syntax: CallSyntax, tools: SequenceOf[CallableTool]) -> Sequence:
 
 def _named_call(syntax: CallSyntax, tool: CallableTool) -> Part:
     head = Literal(tool.name + "".join(syntax.before_arguments))
-    if syntax.arguments is ArgumentForm.JSON:
-        arguments: Part = Embed(JsonSchema.from_value(tool.schema))
-    else:
-        arguments = parameters_part(tool)
+    arguments = _arguments_part(syntax, tool)
     return Sequence((head, arguments, Literal("".join(syntax.after_arguments))))
+
+
+def _arguments_part(syntax: CallSyntax, tool: CallableTool) -> Part:
+    if syntax.arguments is ArgumentForm.PARAMETERS:
+        return parameters_part(tool)
+    if tool.input_grammar is None:
+        return Embed(JsonSchema.from_value(tool.schema))
+    begin, end = Literal(f'{{"{CUSTOM_INPUT}": "'), Literal('"}')
+    return Sequence((begin, Embed(tool.input_grammar), end))
 
 
 def _without_opener(part: Part, opener: str) -> Part:

@@ -20,6 +20,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from grammars.spec import Choice, Embed, FreeText, JsonSchema, Literal, Part, Repeat, Sequence
+from server.calls.tool import CUSTOM_INPUT
 from server.errors import InvalidToolError
 
 if TYPE_CHECKING:
@@ -57,6 +58,10 @@ def parameters_part(tool: CallableTool) -> Part:
     Raises:
         InvalidToolError: a keyword at the schema's root that blocks cannot be held to.
     """
+    if tool.input_grammar is not None:
+        begin = Literal(f'{PARAMETER_OPEN}{CUSTOM_INPUT}>\n"')
+        end = Literal('"' + PARAMETER_CLOSE + "\n")
+        return Sequence((begin, Embed(tool.input_grammar), end))
     root = _root(tool)
     required = _required(root)
     return Sequence(
@@ -71,6 +76,8 @@ def parameters_part(tool: CallableTool) -> Part:
 
 def parameter_forms(tool: CallableTool) -> dict[str, ParameterForm]:
     """How each declared or required parameter is written."""
+    if tool.input_grammar is not None:
+        return {CUSTOM_INPUT: ParameterForm.JSON}
     root = _root(tool)
     return {name: _form(schema, root) for name, schema in _parameters(root)}
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from grammars.spec import Cfg
+
 CUSTOM_INPUT = "input"
 """The one argument of a custom tool: the model writes its free text as this JSON string."""
 
@@ -29,6 +31,7 @@ class CallableTool:
         schema: JSON Schema of the arguments object; of a custom tool, of `{"input": "..."}`.
         description: what the model is told of it.
         kind: what the caller declared.
+        input_grammar: of a custom tool: what its input may be, as content of a JSON string.
         param: path of the schema in the request, for errors.
     """
 
@@ -36,4 +39,5 @@ class CallableTool:
     schema: Mapping[str, object]
     description: str | None = None
     kind: ToolKind = ToolKind.FUNCTION
+    input_grammar: Cfg | None = None
     param: str = "tools"

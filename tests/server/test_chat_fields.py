@@ -35,6 +35,19 @@ WORD: Any = {
 }
 
 
+LARK: Any = {
+    "type": "custom",
+    "custom": {
+        "name": "sql",
+        "format": {
+            "type": "grammar",
+            "grammar": {"syntax": "lark", "definition": r'start: "x" /[0-9\n"]+/ (";" start)?'},
+        },
+    },
+}
+BAD_LARK: Any = {"type": "grammar", "grammar": {"syntax": "lark", "definition": "start: nowhere"}}
+
+
 def hermes(name: str, arguments: str) -> str:
     return f'<tool_call>\n{{"name": "{name}", "arguments": {arguments}}}\n</tool_call>'
 
@@ -328,12 +341,6 @@ def test_grammars_of_every_kind_bind_the_text(fields):
         ({"grammar": "root ::= nowhere"}, "grammar", None, "nowhere"),
         ({"structured_outputs": {"grammar": ""}}, "structured_outputs.grammar", None, ""),
         (
-            {"grammar": 'root ::= "a"', "tools": [F]},
-            "grammar",
-            "unsupported_value",
-            "cannot be combined with tools",
-        ),
-        (
             {"grammar": 'root ::= "a"', "json_schema": {}},
             "json_schema",
             "invalid_value",
@@ -362,6 +369,12 @@ def test_grammars_of_every_kind_bind_the_text(fields):
             "response_format.triggers",
             "invalid_value",
             "no trigger begins the tag '<f=a>'",
+        ),
+        (
+            {"tools": [LARK | {"custom": LARK["custom"] | {"format": BAD_LARK}}]},
+            "tools[0].custom.format",
+            "invalid_function_parameters",
+            "Invalid schema for function 'sql': ",
         ),
         ({"on_length": "grow"}, "on_length", "invalid_value", "'cut' or 'close'"),
         (
@@ -400,14 +413,42 @@ def test_what_cannot_be_done_is_refused_by_name(fields, param, code, message):
     assert message in error["message"]
 
 
-def test_a_grammar_cannot_follow_thoughts_that_the_prompt_has_begun():
-    services = make_services("ok", template=OPEN_THINKING_TEMPLATE)
-    response = post(services, grammar='root ::= "a"')
-    assert response.json()["error"]["message"] == (
-        "grammar: a grammar cannot follow thoughts; turn thinking off"
-    )
-    services = make_services("a", template=THINKING_TEMPLATE)
-    assert choice_of(services, grammar='root ::= "a"')["message"]["content"] == "a"
+GRAMMAR = 'root ::= "a" root | "b"'
+
+
+@pytest.mark.parametrize(
+    ("template", "text", "fields"),
+    [
+        (OPEN_THINKING_TEMPLATE, "hm</think>\n\naab", {}),
+        (THINKING_TEMPLATE, "<think>hm</think>\n\naab", {}),
+        (THINKING_TEMPLATE, "aab", {}),
+        (THINKING_TEMPLATE, "aab", {"tools": [F]}),
+        (THINKING_TEMPLATE, hermes("f", '{"n": 1}'), {"tools": [F]}),
+    ],
+)
+def test_a_grammar_holds_behind_thoughts_and_beside_calls(template, text, fields):
+    message = choice_of(make_services(text, template=template), grammar=GRAMMAR, **fields)[
+        "message"
+    ]
+    assert message["content"] == (None if "tool_call" in text else "aab")
+    assert post(make_services(text + "c", template=template), grammar=GRAMMAR).status_code == 500
+
+
+@pytest.mark.parametrize("tool_format", ["hermes", "qwen3_coder", "llama3_json"])
+def test_the_input_of_a_custom_tool_is_held_to_its_grammar(tool_format):
+    config = ServerConfig(tool_format=tool_format)
+    wanted = 'x1"\n;x2'
+    text = {
+        "hermes": hermes("sql", json.dumps({"input": wanted})),
+        "qwen3_coder": "<tool_call>\n<function=sql>\n<parameter=input>\n"
+        f"{json.dumps(wanted)}\n</parameter>\n</function>\n</tool_call>",
+        "llama3_json": json.dumps({"name": "sql", "parameters": {"input": wanted}}),
+    }[tool_format]
+    fields: Any = {"tools": [LARK, F], "tool_choice": "required"}
+    (call,) = choice_of(make_services(text, config=config), **fields)["message"]["tool_calls"]
+    assert call["custom"] == {"name": "sql", "input": wanted}
+    wrong = make_services(text.replace("x2", "y2"), config=config)
+    assert post(wrong, **fields).status_code == 500  # the script is held to the grammar
 
 
 def test_a_message_can_be_continued():
