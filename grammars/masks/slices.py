@@ -93,7 +93,7 @@ def build_slice(tokens: TokenSymbols, dfa: Dfa, state: int, num_words: int) -> S
     """The slice of a lexer state; None where MAX_LEAVING_TOKENS or more tokens leave it."""
     is_closed = (dfa.label != NO_LABEL) & ~np.any(dfa.next_state != DEAD, axis=1)
     inner_ids, inner_counts, leaving = _sort_tokens(
-        *tokens.trie,
+        *tokens.trie[:5],
         tokens.longest,
         dfa.symbol_class,
         dfa.next_state,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grammars.automata.dfa import NUM_BYTES
-from grammars.masks.trie import Trie, build_trie, find_child
+from grammars.masks.trie import Trie, build_trie, find_child, find_first_nodes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,14 +67,17 @@ class SubTrie:
         else:
             begin, end = node, int(trie.subtree_end[node])
         tokens = slice(int(trie.first_token[begin]), int(trie.first_token[end]))
+        symbols = np.concatenate(([np.uint16(0)], trie.symbol[begin:end]))
+        ends = np.concatenate(
+            ([np.int32(1 + end - begin)], trie.subtree_end[begin:end] - (begin - 1))
+        )
         part = Trie(
-            np.concatenate(([np.uint16(0)], trie.symbol[begin:end])),
+            symbols,
             np.concatenate(([np.int32(0)], trie.depth[begin:end])),
-            np.concatenate(
-                ([np.int32(1 + end - begin)], trie.subtree_end[begin:end] - (begin - 1))
-            ),
+            ends,
             np.concatenate(([np.int32(0)], trie.first_token[begin : end + 1] - tokens.start)),
             trie.token_ids[tokens].copy(),
+            find_first_nodes(symbols, ends),
         )
         is_other = np.ones(32 * num_words, np.bool_)
         is_other[part.token_ids] = False

@@ -24,6 +24,8 @@ class Trie(NamedTuple):
         subtree_end: int32, (num_nodes,); the first node after its subtree.
         first_token: int32, (num_nodes + 1,); see above.
         token_ids: int32, (num_tokens,); several tokens may have the same string.
+        first_nodes: int32, (num_children, 3); symbol, node and subtree end of each child of the
+            root. Most walks go past nearly all of them, so they stand close together.
     """
 
     symbol: NDArray[np.uint16]
@@ -31,6 +33,7 @@ class Trie(NamedTuple):
     subtree_end: NDArray[np.int32]
     first_token: NDArray[np.int32]
     token_ids: NDArray[np.int32]
+    first_nodes: NDArray[np.int32]
 
     @property
     def memory_bytes(self) -> int:
@@ -53,7 +56,22 @@ def build_trie(
         token_ids: int32, (num_tokens,); the token of each string.
     """
     symbol, depth, subtree_end, first_token = _preorder(symbols, begin, end)
-    return Trie(symbol, depth, subtree_end, first_token, token_ids)
+    return Trie(
+        symbol, depth, subtree_end, first_token, token_ids, find_first_nodes(symbol, subtree_end)
+    )
+
+
+def find_first_nodes(
+    symbol: NDArray[np.uint16], subtree_end: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """The children of the root, see `Trie`."""
+    rows = []
+    node = 1
+    while node < len(symbol):
+        end = int(subtree_end[node])
+        rows.append((int(symbol[node]), node, end))
+        node = end
+    return np.array(rows, np.int32).reshape(-1, 3)
 
 
 @kernel

@@ -269,6 +269,7 @@ def walk(
     subtree_end: NDArray[np.int32],
     first_token: NDArray[np.int32],
     token_ids: NDArray[np.int32],
+    first_nodes: NDArray[np.int32],
     num_counted: Symbols,
     fewest: int,
     most: int,
@@ -292,11 +293,12 @@ def walk(
     """Set in `row` the bit of every token of a trie that can be read.
 
     Args:
-        symbol: this and the next four are the `Trie` of the tokens.
+        symbol: this and the next five are the `Trie` of the tokens.
         depth: see there.
         subtree_end: see there.
         first_token: see there.
         token_ids: see there.
+        first_nodes: see there.
         num_counted: uint16, (num_tokens,), or empty; tokens whose number is not in fewest..most are
             left out.
         fewest: see there.
@@ -337,13 +339,25 @@ def walk(
         if start.state == 0:
             return
     _put(path, np.int64(0), start)
-    node = 0
-    while node < len(symbol):
-        level = np.int64(depth[node])
-        if level > 0:
-            point = advance(np.int64(symbol[node]), _get(path, level - 1), machine)
+    node = end = np.int64(0)
+    is_root = True  # whose tokens have nothing to read
+    num_entered = 0
+    while True:
+        if is_root:
+            is_root = False
+        else:
+            if node < end:
+                level, value = np.int64(depth[node]), np.int64(symbol[node])
+            elif num_entered < len(first_nodes):
+                level, value = np.int64(1), np.int64(first_nodes[num_entered, 0])
+                node = np.int64(first_nodes[num_entered, 1])
+                end = np.int64(first_nodes[num_entered, 2])
+                num_entered += 1
+            else:
+                return
+            point = advance(value, _get(path, level - 1), machine)
             if point.state == 0:
-                node = subtree_end[node]
+                node = end if level == 1 else np.int64(subtree_end[node])
                 continue
             _put(path, level, point)
         for i in range(first_token[node], first_token[node + 1]):
@@ -425,6 +439,7 @@ def ends(
     subtree_end: NDArray[np.int32],
     first_token: NDArray[np.int32],
     token_ids: NDArray[np.int32],
+    first_nodes: NDArray[np.int32],
     state: int,
     lexer: int,
     counted: int,
@@ -448,11 +463,12 @@ def ends(
     """Where every token of a trie leads to.
 
     Args:
-        symbol: this and the next four are the `Trie` of the tokens.
+        symbol: this and the next five are the `Trie` of the tokens.
         depth: see there.
         subtree_end: see there.
         first_token: see there.
         token_ids: see there.
+        first_nodes: see there.
         state: this and the next four are the starting point, see `walk` and `Point`.
         lexer: see there.
         counted: see there.
@@ -493,12 +509,21 @@ def ends(
     _put(path, np.int64(0), _start(state, lexer, counted, is_fresh, window))
     num_points = 1
     num_pushes = 0
-    node = 1
-    while node < len(symbol):
-        level = np.int64(depth[node])
-        point = advance(np.int64(symbol[node]), _get(path, level - 1), machine)
+    node = end = np.int64(0)
+    num_entered = 0
+    while True:
+        if node < end:
+            level, value = np.int64(depth[node]), np.int64(symbol[node])
+        elif num_entered < len(first_nodes):
+            level, value = np.int64(1), np.int64(first_nodes[num_entered, 0])
+            node = np.int64(first_nodes[num_entered, 1])
+            end = np.int64(first_nodes[num_entered, 2])
+            num_entered += 1
+        else:
+            return num_points
+        point = advance(value, _get(path, level - 1), machine)
         if point.state == 0:
-            node = subtree_end[node]
+            node = end if level == 1 else np.int64(subtree_end[node])
             continue
         _put(path, level, point)
         if first_token[node] < first_token[node + 1]:
@@ -538,7 +563,6 @@ def ends(
             for i in range(first_token[node], first_token[node + 1]):
                 end_of_token[token_ids[i]] = found
         node += 1
-    return num_points
 
 
 @lean_kernel
