@@ -4,6 +4,7 @@ EngineError
 ├── InvalidConfigError    an option of `EngineConfig` that cannot be honoured on this machine
 ├── ModelRefusedError     the model cannot be served exactly (attention guard, layer types, dtype)
 ├── InvalidRequestError   a request that could never run (empty prompt, too long, bad parameter)
+├── RequestFailedError    a request that was run for its scores has failed
 └── EngineDeadError       the step loop has ended; every waiting request gets this
 """
 
@@ -57,6 +58,10 @@ class InvalidRequestError(EngineError):
         self.parameter = parameter
         self.reason = reason
         super().__init__(f"{parameter}: {reason}")
+
+
+class RequestFailedError(EngineError):
+    """A request that was run for its scores has failed or was aborted."""
 
 
 class EngineDeadError(EngineError):

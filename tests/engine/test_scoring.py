@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 import torch
 
-from engine.errors import InvalidRequestError
+from engine.async_engine import AsyncEngine
+from engine.errors import InvalidRequestError, RequestFailedError
 from engine.output import FinishReason
 from engine.request import PromptScoring, Request, SamplingParams
+from engine.scoring import score as score_continuations
 from engine.scoring import scoring_request
 from tests.engine.support import greedy, prompt, run_all, tiny_engine, tiny_model
 
@@ -84,6 +88,38 @@ def test_continuations_share_their_prompt_and_are_scored_as_if_alone():
         expected = by_transformers(shared + continuation)
         wanted = [float(expected[44 + i, token]) for i, token in enumerate(continuation)]
         assert got == pytest.approx(wanted, abs=TOLERANCE)
+
+
+async def test_an_engine_in_its_thread_scores_continuations():
+    shared, continuations = prompt(45), [(7,), (8, 9, 10), (7, 11)]
+    engine = tiny_engine()
+    expected = []
+    for continuation in continuations:
+        (finished,) = run_all(engine, [scoring_request("x", shared, continuation)]).values()
+        expected.append([entry.logprob for entry in finished.prompt_logprobs])
+    served = AsyncEngine(engine)
+    served.start()
+    try:
+        assert await score_continuations(served, shared, continuations, request_id="x") == expected
+        with pytest.raises(InvalidRequestError):
+            await score_continuations(served, shared, [(7,), (999,)], request_id="y")
+        async with asyncio.timeout(60):
+            while served.stats().num_running or served.stats().num_waiting:  # noqa: ASYNC110
+                await asyncio.sleep(0)
+    finally:
+        await served.shutdown()
+
+
+async def test_a_continuation_that_fails_fails_the_scoring(monkeypatch):
+    engine = tiny_engine()
+    monkeypatch.setattr(engine._runner, "run", lambda _: torch.full((2, 203), torch.nan))
+    served = AsyncEngine(engine)
+    served.start()
+    try:
+        with pytest.raises(RequestFailedError, match="no finite logit"):
+            await score_continuations(served, (5,), [(7,)], request_id="x")
+    finally:
+        await served.shutdown()
 
 
 def test_a_preempted_sequence_tells_each_score_once():
