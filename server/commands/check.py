@@ -106,16 +106,11 @@ def _read(parsed: argparse.Namespace) -> JsonSchema | Regex | Cfg:
 
     Raises:
         OSError: the file cannot be read.
-        ServerError: it is no text or no JSON, or a drawing is asked for that there is not.
+        ServerError: it is no text, or no JSON, or a drawing is asked for that there is not.
     """
     spec = read_spec(parsed.file)
     if isinstance(spec, Cfg) and parsed.dot is not None:
         raise ServerError("--dot draws schemas and regexes, not .gbnf and .lark; leave it out")
-    if isinstance(spec, JsonSchema):
-        try:
-            json.loads(spec.text)
-        except ValueError as error:
-            raise ServerError(f"{parsed.file}: not JSON: {error}") from error
     return spec
 
 

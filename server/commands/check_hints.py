@@ -23,6 +23,9 @@ _ANSWER: Final = re.compile(
     r"|classification|prediction)",
     re.IGNORECASE,
 )
+_LIKE_A_KEYWORD: Final = re.compile(r"(?!x-)[$a-z]", re.IGNORECASE)
+"""Not `_format` or `x-format`: who writes these has put the keyword aside."""
+
 _CATCH_ALL: Final = frozenset({"other", "others", "unknown", "none", "misc", "n/a", "undefined"})
 _LARGE_ENUM: Final = 1000
 _CLOSE: Final = 0.8
@@ -69,7 +72,7 @@ def find_hints(schema: Any) -> list[Hint]:  # noqa: ANN401 - any JSON
 
 def _spelling(schema: dict[str, Any], pointer: str) -> Iterator[tuple[HintKind, str]]:  # noqa: ARG001
     for keyword in schema:
-        if keyword in SUPPORT:
+        if keyword in SUPPORT or not _LIKE_A_KEYWORD.match(keyword):
             continue
         meant = get_close_matches(keyword.lower(), _BY_LOWER, n=1, cutoff=_CLOSE)
         if meant:

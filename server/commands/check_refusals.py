@@ -83,7 +83,11 @@ class Refusals:
     are_all: bool
 
 
-def find_refusals(schema: Any, refuse: Callable[[str], GrammarError | None]) -> Refusals:  # noqa: ANN401
+def find_refusals(
+    schema: Any,  # noqa: ANN401 - any JSON
+    first: GrammarError,
+    refuse: Callable[[str], GrammarError | None],
+) -> Refusals:
     """Find every refusal of a schema.
 
     The compiler tells one at a time. So what it refused is left out and the rest compiled again,
@@ -91,17 +95,19 @@ def find_refusals(schema: Any, refuse: Callable[[str], GrammarError | None]) -> 
 
     Args:
         schema: parsed JSON.
+        first: what the compiler said of it.
         refuse: compiles the text of a schema; the refusal, or None.
+
+    Raises:
+        GrammarError: one of the errors is no refusal of the spec.
     """
     rest = copy.deepcopy(schema)
-    found: list[Refusal] = []
-    while len(found) < _MAX_REFUSALS:
+    found = [Refusal.of(first)]
+    while len(found) < _MAX_REFUSALS and _leave_out(rest, found[-1]):
         error = refuse(json.dumps(rest, ensure_ascii=False))
         if error is None:
             return Refusals(tuple(found), are_all=True)
         found.append(Refusal.of(error))
-        if not _leave_out(rest, found[-1]):
-            break
     return Refusals(tuple(found), are_all=False)
 
 

@@ -94,19 +94,18 @@ def check_spec(spec: GrammarSpec, vocabulary: Vocabulary) -> CheckReport:
 
 
 def _refused(spec: GrammarSpec, error: GrammarError, vocabulary: Vocabulary) -> CheckReport:
-    refusals = Refusals((Refusal.of(error),), are_all=False)
+    first = Refusal.of(error)
     verdict = (
         CheckVerdict.UNSATISFIABLE
-        if refusals.found[0].kind is RefusalKind.UNSATISFIABLE
+        if first.kind is RefusalKind.UNSATISFIABLE
         else CheckVerdict.REFUSED
     )
     if not isinstance(spec, JsonSchema):
-        return CheckReport(verdict, refusals, None, (), ())
+        return CheckReport(verdict, Refusals((first,), are_all=False), None, (), ())
     schema = json.loads(spec.text)
-    refusals = find_refusals(schema, lambda text: _refusal(text, vocabulary))
-    refused = {(one.pointer, one.keyword) for one in refusals.found}
-    keywords = tuple(list_keywords(schema, refused))
-    return CheckReport(verdict, refusals, None, keywords, tuple(find_hints(schema)))
+    refusals = find_refusals(schema, error, lambda text: _refusal(text, vocabulary))
+    keywords = list_keywords(schema, {(one.pointer, one.keyword) for one in refusals.found})
+    return CheckReport(verdict, refusals, None, tuple(keywords), tuple(find_hints(schema)))
 
 
 def _measure(spec: GrammarSpec, vocabulary: Vocabulary) -> Cost:

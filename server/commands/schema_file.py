@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path, PurePath
 
@@ -33,7 +34,7 @@ def read_spec(name: str) -> JsonSchema | Regex | Cfg:
 
     Raises:
         OSError: the file cannot be read.
-        ServerError: it is not UTF-8.
+        ServerError: it is not UTF-8; or what should be a schema is not JSON, or has a key twice.
     """
     text = read_schema(name)
     match PurePath(name).suffix:
@@ -44,4 +45,26 @@ def read_spec(name: str) -> JsonSchema | Regex | Cfg:
         case ".regex":
             return Regex(text.removesuffix("\n").removesuffix("\r"))
         case _:
+            _check_json(name, text)
             return JsonSchema(text)
+
+
+def _check_json(name: str, text: str) -> None:
+    try:
+        json.loads(text, object_pairs_hook=_check_keys, parse_constant=_refuse_constant)
+    except ValueError as error:
+        raise ServerError(f"{name}: not JSON: {error}") from error
+
+
+def _check_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """An object whose keys differ: of two equal ones the first would be lost in silence."""
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"an object has the key {twice!r} twice")
+    return value
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"{name} is no number of JSON")
