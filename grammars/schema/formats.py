@@ -47,8 +47,35 @@ _PATTERNS: Final[Mapping[str, str]] = MappingProxyType(
 ENFORCED_FORMATS: Final = frozenset(_PATTERNS)
 """The formats of the standard, all of them enforced while generating."""
 
+# Of formats that are generated in a narrower form: what every text of them matches, by any reading.
+# What lies outside is surely not of the format; the closer, the more is known not to be.
+_WIDEST: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "date-time": rf"{time_patterns.DATE}[Tt ]{time_patterns.WIDEST_TIME}",
+        "email": host_patterns.WIDEST_EMAIL,
+        "hostname": r"[A-Za-z0-9.\-]+",
+        "idn-email": host_patterns.WIDEST_IDN_EMAIL,
+        "idn-hostname": r"[A-Za-z0-9.\-\u0080-\u{10ffff}]+",
+        "iri": r"[A-Za-z][A-Za-z0-9+.\-]*:[^\0- <>\"{}|\\^`]*",
+        "iri-reference": r"[^\0- <>\"{}|\\^`]*",
+        "regex": "[^]*",
+        "relative-json-pointer": r"\d+(?:[+\-]\d+)?(?:#|/[^]*)?",
+        "time": time_patterns.WIDEST_TIME,
+        "uri-template": r"[^\0- <>\"\\^`|]*",
+    }
+)
+
+NARROWER_FORMATS: Final = frozenset(_WIDEST)
+"""Formats that are generated in a narrower form than their RFCs allow."""
+
 
 @lru_cache(maxsize=len(ENFORCED_FORMATS))
 def format_dfa(name: str) -> CodePointDfa:
-    """The strings of an enforced format."""
+    """The strings of an enforced format, as they are generated."""
     return fullmatch(_PATTERNS[name], max_states=_MAX_STATES)
+
+
+@lru_cache(maxsize=len(NARROWER_FORMATS))
+def widest_format_dfa(name: str) -> CodePointDfa:
+    """Strings outside of which nothing is of a format in NARROWER_FORMATS."""
+    return fullmatch(_WIDEST[name], max_states=_MAX_STATES)

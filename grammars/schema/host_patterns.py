@@ -100,3 +100,5 @@ IDN_EMAIL: Final = (
     rf"(?=[^\"@{_BEYOND}]{{1,64}}@|[^\"@]{{1,16}}@|\")"
     f"{_at(f'{_IDN_LOCAL_PART}|{_quoted(_QUOTED_TEXT, 31)}', _IDN_MAIL_DOMAIN)}"
 )
+WIDEST_EMAIL: Final = rf"(?:[{_ATOM_TEXT}.]+|\"[\0-\x7f]*\")@[\0-\x7f]+"
+WIDEST_IDN_EMAIL: Final = rf"(?:[{_ATOM_TEXT}{_BEYOND}.]+|\"[^]*\")@[^]+"

@@ -17,6 +17,7 @@ TIME: Final = (
     rf"(?:(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?{_OFFSET}"
     r"|23:59:60(?:\.\d+)?(?:[Zz]|[+-]00:00))"
 )
+WIDEST_TIME: Final = r"\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)"
 DATE_TIME: Final = rf"{DATE}[Tt]{TIME}"
 
 # RFC 3339, appendix A.

@@ -27,11 +27,15 @@ class StringSet:
         min_length: code points at least.
         max_length: code points at most; None is no bound. A content has bounds beside it only where
             counting makes them exact (`lengths.can_be_counted`); else they are multiplied into it.
+        widest: strings outside of it are surely not in the set; None where the content is exact.
+            A format may be generated in a narrower form than its RFC allows; so what is *not* of
+            the format lies outside of the widest form.
     """
 
     content: CodePointDfa | None = None
     min_length: int = 0
     max_length: int | None = None
+    widest: CodePointDfa | None = None
 
     @property
     def is_any(self) -> bool:

@@ -1,10 +1,20 @@
+import json
 import re
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grammars.schema.formats import ENFORCED_FORMATS, format_dfa
+from grammars.compile import compile_grammar
+from grammars.errors import UnsupportedError
+from grammars.schema.formats import (
+    ENFORCED_FORMATS,
+    NARROWER_FORMATS,
+    format_dfa,
+    widest_format_dfa,
+)
+from grammars.spec import JsonSchema
+from tests.support.byte_vocabulary import byte_vocabulary
 
 LONG_LABEL = "a" * 63
 
@@ -122,3 +132,48 @@ def test_a_text_of_the_format_idn_hostname_has_short_a_labels(data):
         ]
         assert max(map(len, a_labels)) <= 63
         assert len(".".join(a_labels)) <= 253
+
+
+def is_accepted(schema: dict[str, object], text: str) -> bool:
+    matcher = compile_grammar(JsonSchema(json.dumps(schema)), byte_vocabulary()).matcher()
+    spelled = json.dumps(text, ensure_ascii=False).encode()
+    return all(matcher.accept_token(byte) for byte in spelled) and matcher.is_complete
+
+
+@pytest.mark.parametrize(
+    ("schema", "accepts", "rejects"),
+    [
+        ({"not": {"format": "time"}}, ["noon"], ["12:00:00Z", "01:29:60+01:30"]),
+        ({"not": {"format": "hostname"}}, ["a_b"], ["a", ".".join("a" * 9), "xn--a"]),
+        ({"not": {"not": {"format": "hostname"}}}, ["a.b"], ["a_b", ".".join("a" * 9)]),
+        (
+            {"oneOf": [{"format": "date-time"}, {"format": "date"}]},
+            ["2024-05-01", "2024-05-01T12:00:00Z"],
+            ["x", "2024-05-01T01:29:60+01:30"],
+        ),
+        ({"oneOf": [{"format": "hostname"}, {"minLength": 5}]}, ["abc"], ["abcde", "xn--abcde"]),
+        ({"if": {"format": "email"}, "else": {"maxLength": 2}}, ["a@b.c", "ab"], ["abc", "a@b_"]),
+        ({"not": {"format": "date"}}, ["2023-02-29"], ["2024-02-29"]),
+    ],
+)
+def test_a_format_is_not_widened_by_a_negation(schema, accepts, rejects):
+    schema = {"type": "string", **schema}
+    assert [text for text in accepts if not is_accepted(schema, text)] == []
+    assert [text for text in rejects if is_accepted(schema, text)] == []
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string", "not": {"format": "regex"}},
+        {"format": "hostname", "const": "xn--a"},
+    ],
+)
+def test_what_only_the_wider_form_of_a_format_decides_is_refused(schema):
+    with pytest.raises(UnsupportedError, match="in which a format is generated"):
+        is_accepted(schema, "")
+
+
+@pytest.mark.parametrize("name", sorted(NARROWER_FORMATS))
+def test_a_format_lies_within_its_widest_form(name):
+    assert format_dfa(name).difference(widest_format_dfa(name)).is_empty
