@@ -97,8 +97,11 @@ class ChoiceReply:
         if output.finish_reason is FinishReason.ABORT:
             raise UnavailableError("The generation was aborted; the server is shutting down")
         events: list[ReplyEvent] = []
-        num_reasoning_tokens = 0
+        num_tokens = num_reasoning_tokens = 0
         for token_id in output.token_ids:
+            if self._stops.has_stopped:
+                break  # one step may bring several tokens; those behind a stop string do not count
+            num_tokens += 1
             was_reasoning = self._parser.is_reasoning
             events += self._cut(self._parse(self._detokenizer.feed((token_id,))))
             num_reasoning_tokens += was_reasoning or self._parser.is_reasoning
@@ -112,8 +115,8 @@ class ChoiceReply:
             finish = FinishReason.STOP
         return ReplyStep(
             events=tuple(merge_events(events)),
-            logprobs=output.logprobs,
-            num_tokens=len(output.token_ids),
+            logprobs=output.logprobs[:num_tokens],
+            num_tokens=num_tokens,
             num_reasoning_tokens=num_reasoning_tokens,
             finish=None if finish is None else self._finish_name(finish),
             was_closed=output.was_closed,
