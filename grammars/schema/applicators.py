@@ -143,7 +143,10 @@ class Applicators:
         if "if" in self._schema and ("then" in self._schema or "else" in self._schema):
             yield self._conditional(), union
         for trigger, then in self._object.dependencies():
-            yield (self._without_key(trigger), then), union
+            # Declared, the trigger comes before the keys that it demands.
+            declared = self._key(trigger, self._nodes.anything)
+            absent = self._key(trigger, self._nodes.negate(self._nodes.anything))
+            yield (absent, self._nodes.conjoin(declared, then)), union
         if "propertyNames" in self._schema:
             yield (self._object.member("propertyNames"),), self._property_names
         if "unevaluatedProperties" in self._schema:
@@ -158,12 +161,9 @@ class Applicators:
             self._nodes.conjoin(self._nodes.negate(condition), self._object.member("else")),
         )
 
-    def _without_key(self, key: str) -> NodeId:
-        """Everything but objects with the key."""
-        shape = replace(
-            self._algebra.shapes.any_object,
-            properties=((key, self._nodes.negate(self._nodes.anything)),),
-        )
+    def _key(self, key: str, node: NodeId) -> NodeId:
+        """Everything, but in objects the key has values of a node only."""
+        shape = replace(self._algebra.shapes.any_object, properties=((key, node),))
         return self._nodes.value_node(replace(self._algebra.everything, objects=(shape,)))
 
     def _property_names(self, values: list[Value]) -> Value:
