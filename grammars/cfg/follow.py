@@ -26,21 +26,22 @@ BitSet: TypeAlias = int
 """A set of small numbers: bit i is set when i is a member."""
 
 ByteSet: TypeAlias = BitSet
+LetterSet: TypeAlias = BitSet
 TerminalSet: TypeAlias = BitSet
 
 
-def byte_set(is_member: NDArray[np.bool_]) -> ByteSet:
-    """The set of the bytes that are marked.
+def bit_set(is_member: NDArray[np.bool_]) -> BitSet:
+    """The set of the numbers that are marked.
 
     Args:
-        is_member: bool, (256,).
+        is_member: bool, (largest number + 1,).
     """
     return int.from_bytes(np.packbits(is_member, bitorder="little").tobytes(), "little")
 
 
 def live_bytes(dfa: Dfa, state: int) -> ByteSet:
     """The bytes that lead on from a state."""
-    return byte_set(dfa.next_state[state][dfa.symbol_class[:NUM_BYTES]] != DEAD)
+    return bit_set(dfa.next_state[state][dfa.symbol_class[:NUM_BYTES]] != DEAD)
 
 
 def members(bits: BitSet) -> Iterator[int]:

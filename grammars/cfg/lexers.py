@@ -4,13 +4,14 @@ Without a lexer of its own (GBNF), a grammar lets a terminal end wherever its te
 where it could go on: `[a-z]+` before `"b"`. The machine takes the longest match, so a state that
 accepts may go on only if no byte could belong to both readings; else it is *cut*: its label fires
 at once, and says what was read to its end and what is still being read. With a lexer (Lark), the
-longest match is what is meant, and nothing is cut.
+longest match is what is meant, and nothing is cut; but what follows may begin with the first bytes
+of a character that would go on (`part_characters`).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -19,8 +20,10 @@ from grammars.automata.classes import build_dfa
 from grammars.automata.dfa import DEAD, NO_LABEL, NUM_BYTES
 from grammars.automata.lexer import dfa_edges
 from grammars.automata.minimise import FIRST_ACCEPTING_KIND, minimise_table
+from grammars.automata.operations import minimise
 from grammars.automata.subset import Nfa, determinise
-from grammars.cfg.follow import byte_set
+from grammars.cfg.follow import bit_set
+from grammars.cfg.part_characters import PartCharacters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from grammars.cfg.follow import ByteSet
     from grammars.cfg.network import Network
     from grammars.cfg.parsing import Scan
+    from grammars.cfg.spelling import Spelling
 
 
 class Open(NamedTuple):
@@ -53,10 +57,12 @@ class Label:
     Args:
         ended: terminals whose text is whole.
         opened: terminals that may go on; none but where the state was cut.
+        prefix: bytes that have been read after that: the beginning of a character.
     """
 
     ended: tuple[Scan, ...]
     opened: tuple[Open, ...]
+    prefix: bytes = b""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,14 +79,19 @@ class LexerTable:
     Args:
         network: the grammar.
         follows: by terminal, the bytes that may come after it.
+        spelling: of the characters.
         max_states: states of a lexer.
     """
 
-    def __init__(self, network: Network, follows: Sequence[ByteSet], max_states: int) -> None:
+    def __init__(
+        self, network: Network, follows: Sequence[ByteSet], spelling: Spelling, max_states: int
+    ) -> None:
         self._network = network
         self._follows = follows
+        self._part_characters = PartCharacters(spelling, max_states)
         self._max_states = max_states
         self._lexers: dict[tuple[Scan, ...], ScanLexer] = {}
+        self._advanced: dict[tuple[ScanLexer, bytes], ScanLexer | None] = {}
         self._edges: dict[int, NDArray[np.int32]] = {}
 
     def find(self, scans: Iterable[Scan]) -> ScanLexer:
@@ -95,6 +106,18 @@ class LexerTable:
             known = self._lexers[key] = self._build(key)
         return known
 
+    def after_prefix(self, lexer: ScanLexer, prefix: bytes) -> ScanLexer | None:
+        """The lexer that has read the beginning of a character; None where it refuses that."""
+        key = (lexer, prefix)
+        if key not in self._advanced:
+            start = lexer.dfa.run(prefix)
+            self._advanced[key] = (
+                None
+                if start == DEAD
+                else ScanLexer(minimise(replace(lexer.dfa, start=start)), lexer.labels)
+            )
+        return self._advanced[key]
+
     def _build(self, scans: tuple[Scan, ...]) -> ScanLexer:
         nfa, atom_of_byte, bases = self._nfa(scans)
         table = determinise(nfa, max_states=self._max_states, what="the lexer of a grammar state")
@@ -105,13 +128,21 @@ class LexerTable:
             labels[state] = number.setdefault(label, len(number) + 1)
             if is_cut:
                 next_state[state] = DEAD
-        kinds = np.where(labels == NO_LABEL, 0, labels + FIRST_ACCEPTING_KIND)
-        minimal = minimise_table(next_state, table.start, kinds.astype(np.int32))
-        used, renumbered = np.unique(labels[minimal.old_state], return_inverse=True)
         meanings = list(number)
-        dfa = build_dfa(
-            minimal.next_state, atom_of_byte, renumbered.astype(np.int32), minimal.start
-        )
+        atoms = atom_of_byte
+        start = table.start
+        if not self._network.is_scannerless:
+            told = self._part_characters.with_prefixes(next_state, labels, start, atom_of_byte)
+            if told is not None:
+                next_state, labels, start, prefixes = told
+                atoms = np.arange(NUM_BYTES, dtype=np.int32)
+                meanings += [
+                    replace(meanings[prefix.label - 1], prefix=prefix.data) for prefix in prefixes
+                ]
+        kinds = np.where(labels == NO_LABEL, 0, labels + FIRST_ACCEPTING_KIND)
+        minimal = minimise_table(next_state, start, kinds.astype(np.int32))
+        used, renumbered = np.unique(labels[minimal.old_state], return_inverse=True)
+        dfa = build_dfa(minimal.next_state, atoms, renumbered.astype(np.int32), minimal.start)
         return ScanLexer(dfa, tuple(meanings[label - 1] for label in used.tolist() if label))
 
     def _nfa(self, scans: tuple[Scan, ...]) -> tuple[Nfa, NDArray[np.int32], NDArray[np.int32]]:
@@ -196,7 +227,7 @@ class LexerTable:
             follow |= self._follows[scan.terminal]
         if not follow:
             return False
-        return bool(byte_set(row[atom_of_byte] != DEAD) & follow)
+        return bool(bit_set(row[atom_of_byte] != DEAD) & follow)
 
     def _dfa(self, scan: Scan) -> Dfa:
         return self._network.terminals[scan.terminal]

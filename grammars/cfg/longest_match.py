@@ -1,9 +1,9 @@
 """check_longest_match: a lexer reads on where the grammar needs a terminal to end; a dead end?
 
 With `start: A B`, `A: /a+/`, `B: /ab/`, every `a` belongs to A and B never comes: a text that
-begins can never be finished. For each terminal this finds the bytes with which the lexer may read
-on after a whole text of it, whatever else it looks for at the time; something that begins with
-another byte must be able to follow in every place. What is found is too much rather than too
+begins can never be finished. For each terminal this finds the letters with which the lexer may
+read on after a whole text of it, whatever else it looks for at the time; something that begins
+with another letter must be able to follow in every place. What is found is too much rather than too
 little, so that what passes has no dead end.
 """
 
@@ -14,16 +14,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from grammars.automata.dfa import DEAD, NO_LABEL, NUM_BYTES
+from grammars.automata.dfa import DEAD, NO_LABEL
 from grammars.automata.product import Operation, common_symbols, product
-from grammars.cfg.follow import Follows, byte_set, live_bytes, members
+from grammars.cfg.follow import Follows, bit_set, members
 from grammars.cfg.rule_nfa import is_call
+from grammars.cfg.spelling import Letters
+from grammars.cfg.terminals import terminal_dfa
 from grammars.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from grammars.cfg.follow import ByteSet, TerminalSet
+    from numpy.typing import NDArray
+
+    from grammars.automata.dfa import Dfa
+    from grammars.cfg.follow import LetterSet, TerminalSet
     from grammars.cfg.network import Network
 
 
@@ -48,18 +53,24 @@ class _Overlap(NamedTuple):
 
     Args:
         shares_text: whether one text is of both.
-        reads_on: the bytes with which the second may read on where the first has ended.
+        reads_on: the letters with which the second may read on where the first has ended.
     """
 
     shares_text: bool
-    reads_on: ByteSet
+    reads_on: LetterSet
 
 
 class _Check:
     def __init__(self, network: Network, max_states: int) -> None:
         self._network = network
         self._max_states = max_states
-        self._first_bytes = [live_bytes(dfa, dfa.start) for dfa in network.terminals]
+        letters = Letters(text.node for text in network.texts)
+        self._terminals = [
+            terminal_dfa(text.node, letters, max_states=max_states, missing_bytes=frozenset())
+            for text in network.texts
+        ]
+        self._num_letters = max(len(dfa.symbol_class) for dfa in self._terminals)
+        self._first = [self._live(dfa, np.array([dfa.start])) for dfa in self._terminals]
         self._follows = Follows(network, [1 << t for t in range(len(network.terminals))])
         self._ignored = sum(1 << t for t in network.ignored)
         self._overlaps: dict[tuple[int, int], _Overlap] = {}
@@ -105,8 +116,8 @@ class _Check:
                 return sets
             group_of = merged
 
-    def _reads_on(self, sets: Iterable[TerminalSet]) -> list[ByteSet]:
-        """By terminal, the bytes with which a lexer may read on where it has ended."""
+    def _reads_on(self, sets: Iterable[TerminalSet]) -> list[LetterSet]:
+        """By terminal, the letters with which a lexer may read on where it has ended."""
         found = [0] * len(self._network.terminals)
         for terminals in sets:
             together = list(members(terminals))
@@ -115,8 +126,8 @@ class _Check:
                     found[one] |= self._overlap(one, other).reads_on
         return found
 
-    def _is_alive(self, position: int, taken: ByteSet) -> bool:
-        """Whether a text can go on at a position, or end, if its next byte is not a taken one."""
+    def _is_alive(self, position: int, taken: LetterSet) -> bool:
+        """Whether a text can go on at a position, or end, if its next letter is not a taken one."""
         network = self._network
         pending = [position]
         seen = {position}
@@ -132,24 +143,21 @@ class _Check:
                     pending.append(after)
         return True
 
-    def _can_begin(self, terminals: TerminalSet, taken: ByteSet) -> bool:
-        return any(self._first_bytes[terminal] & ~taken for terminal in members(terminals))
+    def _can_begin(self, terminals: TerminalSet, taken: LetterSet) -> bool:
+        return any(self._first[terminal] & ~taken for terminal in members(terminals))
 
     def _overlap(self, one: int, other: int) -> _Overlap:
         known = self._overlaps.get((one, other))
         if known is None:
             known = _Overlap(shares_text=False, reads_on=0)
-            if self._first_bytes[one] & self._first_bytes[other]:
+            if self._first[one] & self._first[other]:
                 known = self._compare(one, other)
             self._overlaps[one, other] = known
         return known
 
     def _compare(self, one: int, other: int) -> _Overlap:
-        left, right = self._network.terminals[one], self._network.terminals[other]
-        columns, _ = common_symbols(
-            left.symbol_class[:NUM_BYTES].astype(np.int32),
-            right.symbol_class[:NUM_BYTES].astype(np.int32),
-        )
+        left, right = self._terminals[one], self._terminals[other]
+        columns, _ = common_symbols(self._classes(left), self._classes(right))
         pairs = product(
             Operation.INTERSECT,
             (left.next_state, left.start),
@@ -159,13 +167,20 @@ class _Check:
             what="a comparison of two terminals",
         )
         has_ended = left.label[pairs.left] != NO_LABEL
-        reached = np.unique(pairs.right[has_ended])
-        reads_on = 0
-        if reached.size:
-            leads_on = (right.next_state[reached] != DEAD).any(axis=0)
-            reads_on = byte_set(leads_on[right.symbol_class[:NUM_BYTES]])
+        reads_on = self._live(right, np.unique(pairs.right[has_ended]))
         shares_text = bool((has_ended & (right.label[pairs.right] != NO_LABEL)).any())
         return _Overlap(shares_text, reads_on)
+
+    def _live(self, dfa: Dfa, states: NDArray[np.int32]) -> LetterSet:
+        """The letters that lead on from any of the states."""
+        leads_on = (dfa.next_state[states] != DEAD).any(axis=0)
+        return bit_set(leads_on[self._classes(dfa)])
+
+    def _classes(self, dfa: Dfa) -> NDArray[np.int32]:
+        """The class of every letter, int32, (num_letters,)."""
+        classes = np.zeros(self._num_letters, np.int32)
+        classes[: len(dfa.symbol_class)] = dfa.symbol_class
+        return classes
 
     def _check_priority(self, one: int, other: int) -> None:
         first, second = self._network.texts[one], self._network.texts[other]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from grammars.automata.dfa import Dfa
     from grammars.cfg.productive import Texts
     from grammars.cfg.rule_nfa import RuleDfa, Symbol
+    from grammars.cfg.spelling import Spelling
     from grammars.cfg.syntax import Expression, Grammar, Reference, Text
     from grammars.limits import CompileLimits
 
@@ -63,15 +64,14 @@ def build_network(
     grammar: Grammar,
     limits: CompileLimits,
     missing_bytes: frozenset[int],
-    *,
-    in_json_string: bool = False,
+    spelling: Spelling,
 ) -> Network:
     """Build the network of a grammar.
 
     Args:
         grammar: as it was read.
         limits: budgets.
-        in_json_string: see `Cfg`.
+        spelling: of its characters.
         missing_bytes: bytes that the vocabulary cannot spell.
 
     Raises:
@@ -80,7 +80,7 @@ def build_network(
         UnsupportedError: a terminal holds what is no text.
     """
     rules = inline(grammar)
-    terminals = _Terminals(limits.max_states, missing_bytes, in_json_string=in_json_string)
+    terminals = _Terminals(limits.max_states, missing_bytes, spelling)
     numbers = {name: i for i, name in enumerate(rules)}
     nfas = [
         _rule_nfa(expression, terminals, numbers, limits.max_states)
@@ -114,10 +114,8 @@ def build_network(
 class _Terminals:
     """The texts of a grammar, each language once."""
 
-    def __init__(
-        self, max_states: int, missing_bytes: frozenset[int], *, in_json_string: bool
-    ) -> None:
-        self._in_json_string = in_json_string
+    def __init__(self, max_states: int, missing_bytes: frozenset[int], spelling: Spelling) -> None:
+        self._spelling = spelling
         self.dfas: list[Dfa] = []
         self.texts: list[Text] = []
         self._numbers: dict[Text, tuple[int, bool]] = {}
@@ -133,7 +131,7 @@ class _Terminals:
             self.dfas.append(
                 terminal_dfa(
                     text.node,
-                    in_json_string=self._in_json_string,
+                    self._spelling,
                     max_states=self._max_states,
                     missing_bytes=self._missing_bytes,
                 )

@@ -1,4 +1,4 @@
-"""CfgSteps: a compiled grammar as steps from one set of items to the next."""
+"""CfgSteps: a compiled grammar as steps from one place in a text to the next."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from grammars.cfg.lexers import LexerTable
 from grammars.cfg.longest_match import check_longest_match
 from grammars.cfg.network import build_network
 from grammars.cfg.parsing import Parser, Scan
-from grammars.cfg.terminals import lead_bytes
+from grammars.cfg.spelling import JSON_CONTENT, UTF8, lead_bytes_of
 
 if TYPE_CHECKING:
     from grammars.cfg.items import Items
@@ -26,18 +26,41 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
-    """The ways on from a set of items.
+class Place:
+    """A place in a text of a grammar.
 
     Args:
-        items: the set.
+        items: the items there.
+        prefix: the first bytes of a character that are read already; b"" between two.
+    """
+
+    items: Items
+    prefix: bytes
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the text may end here."""
+        return END in self.items and not self.prefix
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """The ways on from a place.
+
+    Args:
+        place: where.
         scans: the terminals that may come next, but for ignored ones.
         lexer: that reads them; None where nothing may come.
     """
 
-    items: Items
+    place: Place
     scans: Scans
     lexer: ScanLexer | None
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether nothing can come and the text may not end."""
+        return self.lexer is None and not self.place.is_final
 
 
 class CfgSteps:
@@ -53,40 +76,43 @@ class CfgSteps:
     """
 
     def __init__(self, spec: Cfg, limits: CompileLimits, missing_bytes: frozenset[int]) -> None:
-        self._spec = spec
-        self._network = build_network(
-            read_grammar(spec), limits, missing_bytes, in_json_string=spec.in_json_string
-        )
+        self._spelling = JSON_CONTENT if spec.in_json_string else UTF8
+        self._network = build_network(read_grammar(spec), limits, missing_bytes, self._spelling)
         check_longest_match(self._network, max_states=limits.max_states)
         terminals = self._network.terminals
         follows = Follows(self._network, [live_bytes(dfa, dfa.start) for dfa in terminals])
-        self._lexers = LexerTable(self._network, follows.after_terminal, limits.max_states)
+        self._lexers = LexerTable(
+            self._network, follows.after_terminal, self._spelling, limits.max_states
+        )
         self._parser = Parser(self._network, limits.max_parse_items)
         self._ignored = frozenset(Scan(i, terminals[i].start) for i in self._network.ignored)
-        self.start: Items = self._parser.start()
+        self.start = Place(self._parser.start(), b"")
 
     @cached_property
     def lead_bytes(self) -> frozenset[int]:
         """The bytes that a character of a text may begin with."""
         found: frozenset[int] = frozenset()
         for text in self._network.texts:
-            found |= lead_bytes(text.node, in_json_string=self._spec.in_json_string)
+            found |= lead_bytes_of(text.node, self._spelling)
         return found
 
-    def ways(self, items: Items) -> Ways:
-        """The ways on from a set of items.
+    def ways(self, place: Place) -> Ways:
+        """The ways on from a place.
 
         Raises:
             LimitExceededError: a budget is used up.
         """
-        scans = self._parser.scans(items)
+        scans = self._parser.scans(place.items)
         wanted = set(scans)
-        if scans and items != self.start:  # between terminals, not before the first
+        if scans and place.items != self.start.items:  # between terminals, not before the first
             wanted |= self._ignored
-        return Ways(items, scans, self._lexers.find(wanted) if wanted else None)
+        lexer = self._lexers.find(wanted) if wanted else None
+        if lexer is not None and place.prefix:
+            lexer = self._lexers.after_prefix(lexer, place.prefix)
+        return Ways(place, scans, lexer)
 
-    def after(self, ways: Ways, label: int) -> Items:
-        """The items after a label of the lexer has fired.
+    def after(self, ways: Ways, label: int) -> Place:
+        """The place after a label of the lexer has fired.
 
         Raises:
             LimitExceededError: a budget is used up.
@@ -99,8 +125,8 @@ class CfgSteps:
             kernel.update(self._parser.inside(opened.scan, waiting, opened.lexer))
         items = self._parser.completed(kernel)
         if not self._ignored.isdisjoint(read.ended):
-            items |= ways.items - {END}  # a text does not end with what is ignored
-        return items
+            items |= ways.place.items - {END}  # a text does not end with what is ignored
+        return Place(items, read.prefix)
 
 
 def read_grammar(spec: Cfg) -> Grammar:

@@ -1,26 +1,24 @@
-"""Terminals: the automata, over UTF-8 bytes, of the regular texts of a grammar."""
+"""Terminals: the automata of the regular texts of a grammar."""
 
 from __future__ import annotations
 
-import json
-from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grammars.automata.charset import NO_CHARACTERS, CharSet
 from grammars.automata.classes import build_dfa
-from grammars.automata.dfa import NO_LABEL
+from grammars.automata.dfa import NO_LABEL, NUM_BYTES
 from grammars.automata.lexer import LexerBuilder
 from grammars.automata.operations import minimise
 from grammars.automata.pattern_ast import Alternation, Characters, Concatenation, Repetition
 from grammars.automata.speakable import without_bytes
-from grammars.automata.utf8_text import utf8_ranges
 from grammars.errors import LimitExceededError, UnsupportedError
 
 if TYPE_CHECKING:
+    from grammars.automata.charset import CharSet
     from grammars.automata.dfa import Dfa
     from grammars.automata.pattern_ast import Node
+    from grammars.cfg.spelling import Spelling
 
 NFA_STATES_PER_STATE = 4
 """NFA states granted for each deterministic state of the limit."""
@@ -66,13 +64,13 @@ def is_nullable(node: Node) -> bool:
 
 
 def terminal_dfa(
-    node: Node, *, in_json_string: bool, max_states: int, missing_bytes: frozenset[int]
+    node: Node, spelling: Spelling, *, max_states: int, missing_bytes: frozenset[int]
 ) -> Dfa:
     """The non-empty texts of a node; label 1, minimal. It may be empty.
 
     Args:
         node: of characters, concatenations, alternations and repetitions.
-        in_json_string: see `Cfg`.
+        spelling: of its characters.
         max_states: deterministic states at most.
         missing_bytes: bytes that the vocabulary cannot spell; no text with one is read.
 
@@ -82,48 +80,18 @@ def terminal_dfa(
     """
     if num_copies(node) > NFA_STATES_PER_STATE * max_states:
         raise LimitExceededError("max_states", max_states, "a terminal of the grammar")
-    builder = _TerminalBuilder(max_states, in_json_string=in_json_string)
+    builder = _TerminalBuilder(max_states, spelling)
     builder.accept(builder.add(node, LexerBuilder.start), 0)
     dfa = builder.determinise().dfa
     return without_bytes(minimise(_non_empty(dfa)), missing_bytes)
 
 
-def lead_bytes(node: Node, *, in_json_string: bool) -> frozenset[int]:
-    """The bytes that a character of a node's texts may begin with."""
-    match node:
-        case Characters(members):
-            return _lead_bytes(members, in_json_string=in_json_string)
-        case Concatenation(nodes) | Alternation(nodes):
-            leads = [lead_bytes(part, in_json_string=in_json_string) for part in nodes]
-            return frozenset().union(*leads)
-        case Repetition(part):
-            return lead_bytes(part, in_json_string=in_json_string)
-        case _:
-            raise _not_regular(node)
-
-
-@lru_cache(maxsize=4096)
-def _lead_bytes(members: CharSet, *, in_json_string: bool) -> frozenset[int]:
-    plain, escaped = members, NO_CHARACTERS
-    if in_json_string:
-        plain, escaped = members.difference(_ESCAPED), members.intersect(_ESCAPED)
-    found = {ord("\\")} if not escaped.is_empty else set()
-    for low, high in plain.ranges:
-        for sequence in utf8_ranges(low, high):
-            found.update(range(sequence[0][0], sequence[0][1] + 1))
-    return frozenset(found)
-
-
-_ESCAPED: Final = CharSet.from_ranges([(0x00, 0x1F), (0x22, 0x22), (0x5C, 0x5C)])
-"""What cannot stand in a JSON string as it is (RFC 8259, section 7)."""
-
-
 class _TerminalBuilder(LexerBuilder):
-    """Thompson's construction (CACM 11(6), 1968) on bytes."""
+    """Thompson's construction (CACM 11(6), 1968)."""
 
-    def __init__(self, max_states: int, *, in_json_string: bool) -> None:
+    def __init__(self, max_states: int, spelling: Spelling) -> None:
         super().__init__(max_states)
-        self._in_json_string = in_json_string
+        self._spelling = spelling
 
     def add(self, node: Node, state: int) -> int:
         """Read `node` from `state` on; the state after it. No edge is ever added into `state`."""
@@ -144,34 +112,24 @@ class _TerminalBuilder(LexerBuilder):
 
     def _characters(self, members: CharSet, state: int) -> int:
         after = self.new_state()
-        if self._in_json_string:
-            for first, last in members.intersect(_ESCAPED).ranges:
-                for code_point in range(first, last + 1):
-                    self.epsilon(self.literal(state, self._spell(code_point)), after)
-            members = members.difference(_ESCAPED)
-        for low, high in members.ranges:
-            for sequence in utf8_ranges(low, high):
-                inside = state
-                for first, last in sequence:
-                    inside = self.range(inside, first, last)
-                self.epsilon(inside, after)
+        for sequence in self._spelling.sequences(members):
+            inside = state
+            for first, last in sequence:
+                inside = self.range(inside, first, last)
+            self.epsilon(inside, after)
         return after
 
     def _concatenation(self, parts: tuple[Node, ...], state: int) -> int:
         word = bytearray()  # a run of single characters is one literal
         for part in parts:
             if isinstance(part, Characters) and len(part.members) == 1:
-                word += self._spell(part.members.bounds[0])
-                continue
+                (sequence,) = self._spelling.sequences(part.members)
+                if all(low < NUM_BYTES for low, _ in sequence):
+                    word += bytes(low for low, _ in sequence)
+                    continue
             state = self.add(part, self.literal(state, bytes(word)))
             word.clear()
         return self.literal(state, bytes(word))
-
-    def _spell(self, code_point: int) -> bytes:
-        character = chr(code_point)
-        if self._in_json_string:
-            return json.dumps(character, ensure_ascii=False).encode()[1:-1]
-        return character.encode()
 
     def _repetition(self, node: Repetition, state: int) -> int:
         for _ in range(node.minimum):

@@ -10,13 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from grammars.automata.dfa import DEAD
-from grammars.cfg.items import END
 from grammars.errors import LimitExceededError
-from grammars.pushdown.actions import Goto
+from grammars.pushdown.actions import Dead, Goto
 
 if TYPE_CHECKING:
-    from grammars.cfg.items import Items
-    from grammars.cfg.steps import CfgSteps, Ways
+    from grammars.cfg.steps import CfgSteps, Place, Ways
     from grammars.limits import CompileLimits
     from grammars.pushdown.tables import AutomatonTables
 
@@ -39,7 +37,7 @@ class CfgStates:
         self._tables = tables
         self._limits = limits
         self._states: dict[int, Ways] = {}
-        self._ids: dict[Items, int] = {}
+        self._ids: dict[Place, int] = {}
         self._num_bytes = 0
         self.root: int = self._state(grammar.start)
 
@@ -49,32 +47,34 @@ class CfgStates:
         Raises:
             LimitExceededError: a budget is used up.
         """
-        items = self._grammar.after(self._states[state], label)
-        self._tables.set_action(state, label, Goto(self._state(items)))
+        place = self._grammar.after(self._states[state], label)
+        target = self._state(place)
+        action = Dead() if self._states[target].is_dead else Goto(target)
+        self._tables.set_action(state, label, action)
 
     def expand_resume(self, state: int, outcome: int) -> None:
         """Never called: no label pushes a frame."""
         raise AssertionError(f"state {state} has no frame above it (outcome {outcome})")
 
-    def _state(self, items: Items) -> int:
-        known = self._ids.get(items)
+    def _state(self, place: Place) -> int:
+        known = self._ids.get(place)
         if known is None:
             self._check_budgets()
-            known = self._ids[items] = self._new_state(items)
+            known = self._ids[place] = self._new_state(place)
         return known
 
-    def _new_state(self, items: Items) -> int:
-        ways = self._grammar.ways(items)
+    def _new_state(self, place: Place) -> int:
+        ways = self._grammar.ways(place)
         lexer = ways.lexer
         state = self._tables.add_state(
             lexer_start=DEAD
             if lexer is None
             else self._tables.add_dfa(lexer.dfa) + lexer.dfa.start,
             num_labels=0 if lexer is None else len(lexer.labels),
-            is_final=END in items,
+            is_final=place.is_final,
         )
         self._states[state] = ways
-        num_items = len(items) + sum(map(len, ways.scans.values()))
+        num_items = len(place.items) + sum(map(len, ways.scans.values()))
         self._num_bytes += _STATE_BYTES + _ITEM_BYTES * num_items
         return state
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from grammars.cfg.items import Items as CfgItems
-    from grammars.cfg.steps import CfgSteps
+    from grammars.cfg.steps import CfgSteps, Place
     from grammars.pushdown.layouts import JsonContext, Layout
     from grammars.schema.plans import ArrayPlace, ObjectPlace
     from grammars.schema.value import NodeId
@@ -74,10 +73,10 @@ class PartThen:
 
 @dataclass(frozen=True, slots=True)
 class GrammarThen:
-    """Inside a text of a grammar that has got to `items`, then `then`."""
+    """Inside a text of a grammar that has got to `place`, then `then`."""
 
     grammar: CfgSteps
-    items: CfgItems
+    place: Place
     then: ConfigId
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from grammars.automata.dfa import DEAD
-from grammars.cfg.items import END
 from grammars.cfg.steps import CfgSteps
 from grammars.errors import LimitExceededError, UnsupportedError
 from grammars.pushdown.actions import Goto, Pop, Push
@@ -192,8 +191,8 @@ class StructuralStates:
 
     @property
     def has_distinct_texts(self) -> bool:
-        """Whether there are arrays whose elements must differ, see `distinct`."""
-        return any(context.graph.has_unique_arrays for context in self._contexts.values())
+        """Whether there are elements or keys that must differ, see `distinct`."""
+        return any(context.has_distinct_texts for context in self._contexts.values())
 
     def distinct_texts(self, state: int) -> Distinct:
         """What must differ in the frame that a state opens."""
@@ -349,9 +348,9 @@ class StructuralStates:
                     if steps is None:
                         yield current
                         steps = [then] if is_nullable(part, self._limits.max_states) else []
-                case GrammarThen(_, items, then):
+                case GrammarThen(_, place, then):
                     yield current
-                    steps = [then] if END in items else []
+                    steps = [then] if place.is_final else []
                 case _:
                     yield current
                     continue
@@ -419,7 +418,7 @@ class StructuralStates:
         if known is None:
             text = spec.text if isinstance(spec, JsonSchema) else '{"type": "object"}'
             graph = ValueGraph(text, self._limits, self._vocabulary.missing_bytes)
-            known = JsonContext(graph, spec.whitespace)
+            known = JsonContext(graph, spec.whitespace, spec.property_order)
             self._contexts[spec] = known
         return known
 

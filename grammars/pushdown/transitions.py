@@ -84,12 +84,14 @@ class Transitions:
                 yield from self._member(config)
             case ArrayElement():
                 yield from self._element(config, counted)
-            case GrammarThen(grammar, items, then):
-                ways = grammar.ways(items)
+            case GrammarThen(grammar, place, then):
+                ways = grammar.ways(place)
                 if ways.lexer is not None:
                     for label in range(1, len(ways.lexer.labels) + 1):
-                        after = GrammarThen(grammar, grammar.after(ways, label), then)
-                        yield Scanned(ways.lexer, label), Continue(self._configs.intern(after))
+                        after = grammar.after(ways, label)
+                        if not grammar.ways(after).is_dead:
+                            following = self._configs.intern(GrammarThen(grammar, after, then))
+                            yield Scanned(ways.lexer, label), Continue(following)
             case PartThen(part, then):
                 for terminal, parts in part_terminals(part, self._vocabulary, self._max_states):
                     yield terminal, Continue(self._configs.sequence(parts, then))
@@ -196,4 +198,4 @@ def member_terminal(key: MemberKey, config: ObjectMember) -> Terminal:
         case str():
             return Key(spell(key), follows, context.gap)
         case _:
-            return OtherKey(key, follows, context.gap, context.is_canonical)
+            return OtherKey(key, follows, context.gap, context.has_distinct_keys)

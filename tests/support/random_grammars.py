@@ -54,6 +54,18 @@ class Node:
                 return f"({inside[0]}){suffix}"
 
 
+def renamed(grammar: dict[str, Node], letters: dict[str, str]) -> dict[str, Node]:
+    """The grammar with other letters; an escape stands for a letter as both syntaxes write it."""
+
+    def rename(node: Node) -> Node:
+        if node.kind == "rule":
+            return node
+        text = "".join(letters[letter] for letter in node.text)
+        return Node(node.kind, text, tuple(map(rename, node.parts)))
+
+    return {name: rename(node) for name, node in grammar.items()}
+
+
 def _nodes(rules: tuple[str, ...]) -> st.SearchStrategy[Node]:
     leaves = st.one_of(
         st.sampled_from(["a", "b", "ab", "ba"]).map(lambda text: Node("literal", text)),
@@ -84,13 +96,13 @@ def grammars(draw: st.DrawFn) -> dict[str, Node]:
     return {rule: draw(_nodes(rules)) for rule in rules}
 
 
-def written(grammar: dict[str, Node], syntax: CfgSyntax) -> Cfg:
+def written(grammar: dict[str, Node], syntax: CfgSyntax, *, in_json_string: bool = False) -> Cfg:
     """A grammar in GBNF or Lark."""
     if syntax == "lark":
         grammar = {"start": Node("rule", RULES[0]), **grammar}
     define = ": " if syntax == "lark" else " ::= "
     rules = (f"{name}{define}{node.written(syntax)}" for name, node in grammar.items())
-    return Cfg(syntax, "\n".join(rules))
+    return Cfg(syntax, "\n".join(rules), in_json_string=in_json_string)
 
 
 def productions(grammar: dict[str, Node]) -> Productions:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from itertools import product
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -17,7 +19,7 @@ from grammars.pushdown.cfg_states import CfgStates
 from grammars.pushdown.tables import AutomatonTables
 from tests.support.cfg_judge import CfgJudge
 from tests.support.earley import recognises
-from tests.support.random_grammars import grammars, productions, written
+from tests.support.random_grammars import grammars, productions, renamed, written
 from tests.support.tokenizers import tiny_vocabulary
 
 BYTES = tiny_vocabulary().token_bytes
@@ -120,3 +122,29 @@ def test_a_lexer_only_takes_texts_away_and_leaves_no_dead_end(grammar):
             assert recognises(rules, "root", text)
         elif judge.begins(text):
             assert any(judge.begins(text + following) for following in "abc")
+
+
+@settings(max_examples=40, deadline=None)
+@given(grammars(), st.sampled_from(["gbnf", "lark"]), st.booleans())
+def test_how_letters_are_spelled_makes_no_difference(grammar, syntax, in_json_string):
+    """Letters with the same first bytes, in UTF-8 and as JSON's escapes, are told apart whole."""
+    letters = ('"', "\\", "\n") if in_json_string else ("é", "è", "ê")
+    escapes = ('\\"', "\\\\", "\\n") if in_json_string else letters
+    spec = written(
+        renamed(grammar, dict(zip("abc", escapes, strict=True))),
+        syntax,
+        in_json_string=in_json_string,
+    )
+    try:
+        plain = CfgJudge(written(grammar, syntax))
+    except (UnsatisfiableError, UnsupportedError) as refusal:
+        with pytest.raises(type(refusal)):
+            CfgJudge(spec)
+        return
+    spelled = CfgJudge(spec)
+    for text in SHORT_TEXTS:
+        other = text.translate(str.maketrans("abc", "".join(letters)))
+        if in_json_string:
+            other = json.dumps(other)[1:-1]
+        assert spelled.accepts(other) == plain.accepts(text)
+        assert spelled.begins(other) == plain.begins(text)

@@ -41,6 +41,8 @@ def test_a_terminal_that_swallows_all_that_could_follow_is_refused(text, termina
         ("start: H M\nH: /[0-9][0-9]/\nM: /[0-9][0-9]/", ["1234"], ["12", "123"]),
         ("start: A B\nA: /a*b/\nB: /a+/", ["aabaa"], ["aa"]),
         ('start: "(" start ")" | A\nA: /[a-z]+/', ["((ab))"], ["(a"]),
+        ('start: A B\nA: /é+/\nB: "è"', ["éè", "ééè"], ["é", "è", "èé"]),
+        ('start: A B A\nA: /[é😀]+/\nB: "è" | "😁"', ["éèé", "😀é😁😀"], ["éé", "😁"]),
         ('start: A x\nx: "b" | ";"\nA: /[a-z]+/', ["ab;", "abb;"], ["ab"]),
     ],
 )
