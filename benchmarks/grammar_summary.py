@@ -73,6 +73,14 @@ class Times:
 
 
 @dataclass(frozen=True, slots=True)
+class SubsetCount:
+    """Schemas of one subset, and how many of them pass by MaskBench's rule."""
+
+    schemas: int
+    passing: int
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """One engine.
 
@@ -88,6 +96,7 @@ class Summary:
         crashes: schemas at which its process died.
         tokens: steps taken.
         times: spreads.
+        subsets: subset -> its counts.
     """
 
     engine: str
@@ -101,6 +110,7 @@ class Summary:
     crashes: int
     tokens: int
     times: Times
+    subsets: Mapping[str, SubsetCount]
 
 
 def summarise(results: Sequence[Result], weights: Mapping[str, int], *, limit_s: float) -> Summary:
@@ -129,6 +139,7 @@ def summarise(results: Sequence[Result], weights: Mapping[str, int], *, limit_s:
         crashes=len(broken) - timeouts,
         tokens=sum(one.step_ns.size for one in measured),
         times=Times.of(measured, timeouts=timeouts, limit_s=limit_s),
+        subsets=_subsets(results),
     )
 
 
@@ -148,6 +159,12 @@ def _judge(results: Sequence[Result], weights: Mapping[str, int], *, with_end: b
     whole = sum(weights[subset] for subset in given)
     share = sum(weights[subset] * passing[subset] / given[subset] for subset in given) / whole
     return Judgement(passing.total(), share, _errors(refused), _errors(accepted))
+
+
+def _subsets(results: Sequence[Result]) -> dict[str, SubsetCount]:
+    given = Counter(result.subset for result in results)
+    passing = Counter(result.subset for result in results if result.passes(with_end=False))
+    return {name: SubsetCount(given[name], passing[name]) for name in sorted(given)}
 
 
 def _errors(counts: Sequence[int]) -> Errors:

@@ -11,7 +11,7 @@ from benchmarks.grammar_outcome import Broken, Measured, Refused, Written
 from benchmarks.grammar_ratios import compare
 from benchmarks.grammar_report import ratio_table, summary_json, summary_table
 from benchmarks.grammar_result import Result, Verdict
-from benchmarks.grammar_summary import Errors, summarise
+from benchmarks.grammar_summary import Errors, SubsetCount, summarise
 from benchmarks.spread import Spread
 from tests.support.faulty_engine import FaultyEngine
 
@@ -130,6 +130,7 @@ def test_a_summary_counts_schemas_and_documents():
     assert whole.passing == 3
     assert whole.passing_share == pytest.approx(0.6 * 2 / 3 + 0.4 * 1 / 4)
     assert whole.invalid_accepted == Errors(1, 1)
+    assert found.subsets == {"A": SubsetCount(3, 2), "B": SubsetCount(4, 0)}
 
 
 def test_a_timeout_counts_as_the_limit_and_a_compile_error_not_at_all():
