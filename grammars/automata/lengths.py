@@ -44,8 +44,8 @@ def can_be_counted(dfa: CodePointDfa, minimum: int, maximum: int | None) -> bool
 
     The counter refuses a character too many and an end too early, and looks no further. That is
     enough if a text can end wherever it has been for long: each state either accepts, or is
-    reached only while there is room for its shortest way to the end. And it can go on for ever, by
-    one byte at a time where it accepts (see `LexerWays`).
+    reached only while there is room for its shortest way to the end. Where characters are owed, a
+    text must also be able to go on for ever, by one byte at a time where it may end (`LexerWays`).
 
     Args:
         dfa: a language that is not empty.
@@ -55,13 +55,14 @@ def can_be_counted(dfa: CodePointDfa, minimum: int, maximum: int | None) -> bool
     if maximum is not None and minimum > maximum:
         return False
     rest, before, longest = measure(dfa.next_state, dfa.accepting, dfa.start)
+    owes_nothing = minimum <= rest[dfa.start]
     has_room = np.ones(dfa.num_states, np.bool_)
     if maximum is not None:
         room = maximum - rest.astype(np.int64) * _MAX_BYTES_PER_CHARACTER
         has_room = (rest == 0) | ((before >= 0) & (before <= room))
     plain = [number for span in _PLAIN_ASCII for number in _classes_of(dfa, *span)]
     grows = (dfa.next_state[:, plain] == np.arange(dfa.num_states)[:, None]).any(axis=1)
-    is_fit = has_room & (longest < 0) & (grows | ~dfa.accepting)
+    is_fit = has_room & (owes_nothing | ((longest < 0) & (grows | ~dfa.accepting)))
     return bool(is_fit[1:].all())
 
 

@@ -191,7 +191,9 @@ class SchemaObject:
         name = self._schema["format"]
         if not isinstance(name, str):
             raise self._invalid("format", "must be a string")
-        return self._scalars.strings_of_format(name) if name in ENFORCED_FORMATS else StringSet()
+        if name not in ENFORCED_FORMATS:
+            return StringSet()
+        return self._scalars.strings_of_format(name, self._count("maxLength"))
 
     def _object(self) -> ObjectShape | None:
         required = self._required()

@@ -68,11 +68,33 @@ _WIDEST: Final[Mapping[str, str]] = MappingProxyType(
 NARROWER_FORMATS: Final = frozenset(_WIDEST)
 """Formats that are generated in a narrower form than their RFCs allow."""
 
+_PLAIN: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "iri": uri_patterns.PLAIN_IRI,
+        "iri-reference": uri_patterns.PLAIN_IRI_REFERENCE,
+        "uri": uri_patterns.PLAIN_URI,
+        "uri-reference": uri_patterns.PLAIN_URI_REFERENCE,
+    }
+)
+
+PLAIN_FORMATS: Final = frozenset(_PLAIN)
+"""Formats that have a plainer form whose texts can end almost anywhere, so that a counter bounds
+their length."""
+
+LONG_TEXT: Final = 512
+"""Characters from which on a plainer form is taken: multiplied out, the other would be large."""
+
 
 @lru_cache(maxsize=len(ENFORCED_FORMATS))
 def format_dfa(name: str) -> CodePointDfa:
     """The strings of an enforced format, as they are generated."""
     return fullmatch(_PATTERNS[name], max_states=_MAX_STATES)
+
+
+@lru_cache(maxsize=len(PLAIN_FORMATS))
+def plain_format_dfa(name: str) -> CodePointDfa:
+    """Strings of a format in PLAIN_FORMATS, fewer than it has."""
+    return fullmatch(_PLAIN[name], max_states=_MAX_STATES)
 
 
 @lru_cache(maxsize=len(NARROWER_FORMATS))

@@ -13,7 +13,14 @@ from grammars.automata.speakable import speakable_texts
 from grammars.automata.utf8_text import utf8_dfa
 from grammars.byte_lru import ByteLru
 from grammars.errors import UnsupportedError
-from grammars.schema.formats import NARROWER_FORMATS, format_dfa, widest_format_dfa
+from grammars.schema.formats import (
+    LONG_TEXT,
+    NARROWER_FORMATS,
+    PLAIN_FORMATS,
+    format_dfa,
+    plain_format_dfa,
+    widest_format_dfa,
+)
 from grammars.schema.value import StringSet
 
 if TYPE_CHECKING:
@@ -105,8 +112,19 @@ class ScalarAlgebra:
             lambda: pattern_dfa.search(pattern, max_states=self.max_states),
         )
 
-    def strings_of_format(self, name: str) -> StringSet | None:
-        """The strings of an enforced format."""
+    def strings_of_format(self, name: str, most: int | None = None) -> StringSet | None:
+        """The strings of an enforced format.
+
+        Args:
+            name: of the format.
+            most: characters at most that the strings will be bounded to, if they will. Where they
+                are many, a format may have a plainer form whose length can be counted.
+        """
+        if most is not None and most >= LONG_TEXT and name in PLAIN_FORMATS:
+            plain = self._remembered(("plain", name), lambda: plain_format_dfa(name))
+            exact = widest_format_dfa if name in NARROWER_FORMATS else format_dfa
+            widest = self._kept(("widest", name), lambda: exact(name))
+            return None if plain is None else replace(plain, widest=widest)
         strings = self._remembered(("format", name), lambda: format_dfa(name))
         if strings is None or name not in NARROWER_FORMATS:
             return strings
@@ -166,9 +184,13 @@ class ScalarAlgebra:
             return StringSet(None, low, high)
         if content.is_empty:
             return None
-        num_states = content.num_states * (low if high is None else high)
-        if num_states > _FEW_STATES and can_be_counted(content, low, high):
-            return StringSet(content, low, high)
+        if content.num_states * (low if high is None else high) > _FEW_STATES:
+            if can_be_counted(content, low, high):
+                return StringSet(content, low, high)
+            if content.num_states * low <= _FEW_STATES:
+                content, low = content.with_length(low, max_states=self.max_states), 0
+                if not content.is_empty and can_be_counted(content, 0, high):
+                    return StringSet(content, 0, high)
         return _non_empty(content.with_length(low, high, max_states=self.max_states))
 
     def unite_strings(self, a: StringSet | None, b: StringSet | None) -> StringSet | None:

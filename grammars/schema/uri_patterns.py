@@ -18,28 +18,44 @@ _PERCENT_ENCODED = "%[0-9A-Fa-f]{2}"
 _SUB_DELIMS = "!$&'()*+,;="
 
 
-def _references(ucschar: str, iprivate: str) -> tuple[str, str]:
-    """An identifier and a relative reference: RFC 3986, appendix A, and RFC 3987, section 2.2."""
+def _references(ucschar: str, iprivate: str, *, is_plain: bool = False) -> tuple[str, str]:
+    """An identifier and a relative reference: RFC 3986, appendix A, and RFC 3987, section 2.2.
+
+    Args:
+        ucschar: characters beyond ASCII.
+        iprivate: more of them, in queries.
+        is_plain: leave out what cannot end after each character: `%41`, hosts in brackets, users
+            with a colon, and schemes of more than 30 characters.
+    """
     unreserved = rf"A-Za-z0-9._~\-{ucschar}"
 
     def one_of(more: str) -> str:
-        return rf"(?:[{unreserved}{_SUB_DELIMS}{more}]|{_PERCENT_ENCODED})"
+        plain = f"[{unreserved}{_SUB_DELIMS}{more}]"
+        return plain if is_plain else f"(?:{plain}|{_PERCENT_ENCODED})"
 
     character = one_of(":@")
     literal = rf"{IPV6}|[Vv][0-9A-Fa-f]+\.[A-Za-z0-9._~\-{_SUB_DELIMS}:]+"
-    authority = rf"(?:{one_of(':')}*@)?(?:\[(?:{literal})\]|{one_of('')}*)(?::\d*)?"
+    host = f"{one_of('')}*" if is_plain else rf"(?:\[(?:{literal})\]|{one_of('')}*)"
+    user = one_of("" if is_plain else ":")
+    authority = rf"(?:{user}*@)?{host}(?::\d*)?"
     segments = rf"(?:/{character}*)*"
     rooted = rf"/(?:{character}+{segments})?"
     tail = rf"(?:\?(?:{one_of(f':@/?{iprivate}')})*)?(?:#(?:{one_of(':@/?')})*)?"
     absolute = rf"(?://{authority}{segments}|{rooted}|{character}+{segments}|){tail}"
     relative = rf"(?://{authority}{segments}|{rooted}|{one_of('@')}+{segments}|){tail}"
-    return rf"[A-Za-z][A-Za-z0-9+.\-]*:{absolute}", relative
+    scheme = r"[A-Za-z][A-Za-z0-9+.\-]" + ("{0,29}" if is_plain else "*")
+    return f"{scheme}:{absolute}", relative
 
 
 URI, _RELATIVE = _references("", "")
 URI_REFERENCE: Final = rf"(?:{URI}|{_RELATIVE})"
 IRI, _RELATIVE_IRI = _references(_UCSCHAR, _IPRIVATE)
 IRI_REFERENCE: Final = rf"(?:{IRI}|{_RELATIVE_IRI})"
+
+PLAIN_URI, _PLAIN_RELATIVE = _references("", "", is_plain=True)
+PLAIN_URI_REFERENCE: Final = rf"(?:{PLAIN_URI}|{_PLAIN_RELATIVE})"
+PLAIN_IRI, _PLAIN_RELATIVE_IRI = _references(_UCSCHAR, _IPRIVATE, is_plain=True)
+PLAIN_IRI_REFERENCE: Final = rf"(?:{PLAIN_IRI}|{_PLAIN_RELATIVE_IRI})"
 
 # RFC 6570, section 2, with its erratum 6937 (an apostrophe is a literal); narrower: no operator
 # that is reserved for extensions.
