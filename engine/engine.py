@@ -160,7 +160,9 @@ class Engine:
         arrived, self._arrived = self._arrived, []
         outputs = []
         for sequence in arrived:
-            if sequence.request.request_id in self._sequences and sequence.num_tokens_left > 0:
+            # It may have been aborted, and its id be another's by now.
+            is_live = self._sequences.get(sequence.request.request_id) is sequence
+            if is_live and sequence.num_tokens_left > 0:
                 ending = isolate(force_text, sequence)
                 if ending is not None:
                     outputs.append(self._finish(sequence, ending))

@@ -119,6 +119,13 @@ def test_where_logprobs_are_asked_for_every_token_is_sampled_and_has_its_own(
     assert finished.work.num_forced_tokens == 0
 
 
+def test_an_id_that_was_aborted_before_its_first_step_can_be_used_again(engine):
+    engine.add_request(Request("x", prompt(8), greedy(20), Forcing([{60}, {61}])))
+    engine.abort("x")
+    finished = run_all(engine, [Request("x", prompt(8), greedy(20), Forcing([{70}, {71}]))])
+    assert finished["x"].token_ids == [70, 71]
+
+
 def test_a_forced_token_that_the_constraint_refuses_ends_the_request_alone(engine):
     class Contradicting(Script):
         def forced_tokens(self):
