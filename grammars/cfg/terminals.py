@@ -80,6 +80,9 @@ def terminal_dfa(
     """
     if num_copies(node) > NFA_STATES_PER_STATE * max_states:
         raise LimitExceededError("max_states", max_states, "a terminal of the grammar")
+    word = _word(node, spelling)
+    if word:
+        return without_bytes(_word_dfa(word), missing_bytes)
     builder = _TerminalBuilder(max_states, spelling)
     builder.accept(builder.add(node, LexerBuilder.start), 0)
     dfa = builder.determinise().dfa
@@ -145,6 +148,29 @@ class _TerminalBuilder(LexerBuilder):
             state = self.add(node.part, state)
         self.epsilon(state, after)
         return after
+
+
+def _word(node: Node, spelling: Spelling) -> list[int]:
+    """The symbols of a node that has one text only; [] for others, and for the empty text."""
+    symbols: list[int] = []
+    for part in node.parts if isinstance(node, Concatenation) else (node,):
+        if not isinstance(part, Characters) or len(part.members) != 1:
+            return []
+        (sequence,) = spelling.sequences(part.members)
+        symbols += [low for low, _ in sequence]
+    return symbols
+
+
+def _word_dfa(word: list[int]) -> Dfa:
+    """The automaton of one word, which needs no construction: most terminals are words."""
+    symbols, columns = np.unique(np.array(word, np.int32), return_inverse=True)
+    table = np.zeros((len(word) + 2, len(symbols) + 1), np.int32)
+    table[np.arange(1, len(word) + 1), columns + 1] = np.arange(2, len(word) + 2)
+    atom_of_symbol = np.zeros(max(NUM_BYTES, int(symbols[-1]) + 1), np.int32)
+    atom_of_symbol[symbols] = np.arange(1, len(symbols) + 1)
+    label = np.zeros(len(word) + 2, np.int32)
+    label[-1] = 1
+    return build_dfa(table, atom_of_symbol, label, 1)
 
 
 def _non_empty(dfa: Dfa) -> Dfa:
