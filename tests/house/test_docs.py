@@ -13,7 +13,7 @@ from grammars.errors import GrammarError
 from grammars.schema.keywords import support_table
 from grammars.spec import JsonSchema
 from server import cli
-from server.commands.check import draw_schema
+from server.commands.check import draw_spec
 from server.wire.chat_request import ChatCompletionRequest
 from server.wire.policy import IGNORED_FIELDS, REFUSED_FIELDS
 from tests.support.byte_vocabulary import byte_vocabulary
@@ -97,4 +97,4 @@ def test_the_refusal_on_the_schema_page_is_what_is_said():
 
 def test_the_picture_is_what_the_tool_draws():
     schema = JsonSchema((ROOT / "docs/images/person.json").read_text())
-    assert draw_schema(schema, byte_vocabulary()) == (ROOT / "docs/images/person.dot").read_text()
+    assert draw_spec(schema, byte_vocabulary()) == (ROOT / "docs/images/person.dot").read_text()
