@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import Console
 
+from grammars.errors import VocabularyError
 from grammars.limits import CompileLimits
 from grammars.pushdown.drawing import draw
 from grammars.pushdown.structural import StructuralStates
@@ -46,19 +47,16 @@ def main(arguments: list[str]) -> int:
 
     Returns:
         0 where it is enforced, 1 where it is refused (or, with --strict-hints, hinted at), 2 where
-        the file cannot be read.
-
-    Raises:
-        ServerError: the tokenizer's model is refused.
+        the file or the tokenizer cannot be read.
     """
     parsed = _parser().parse_args(arguments)
     try:
         spec = _read(parsed)
-    except (OSError, ServerError) as error:
+        folder = resolve_model(parsed.tokenizer, progress=TerminalProgress()).path
+        vocabulary = load_vocabulary(folder)
+    except (OSError, ServerError, VocabularyError) as error:  # 1 would say that it is refused
         sys.stderr.write(f"tightrope: {error}\n")
         return 2
-    folder = resolve_model(parsed.tokenizer, progress=TerminalProgress()).path
-    vocabulary = load_vocabulary(folder)
     report = check_spec(spec, vocabulary)
     if parsed.json:
         print(json.dumps(_as_json(report, parsed.tokenizer), indent=2))  # noqa: T201 - its output
@@ -76,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tightrope check",
         description="Say whether a schema or grammar is enforced whole, or why it is refused.",
-        epilog="exit status: 0 enforced, 1 refused, 2 the file cannot be read",
+        epilog="exit status: 0 enforced, 1 refused, 2 file or tokenizer cannot be read",
         allow_abbrev=False,
     )
     parser.add_argument(
