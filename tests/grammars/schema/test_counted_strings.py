@@ -9,6 +9,7 @@ from grammars.automata.codepoint_dfa import CodePointDfa
 from grammars.automata.lengths import Lengths, can_be_counted, lengths_of
 from grammars.automata.pattern_dfa import fullmatch, repeated_class
 from grammars.compile import compile_grammar
+from grammars.errors import LimitExceededError
 from grammars.schema import scalars
 from grammars.spec import JsonSchema
 from tests.support.byte_vocabulary import byte_vocabulary
@@ -121,3 +122,9 @@ def test_a_large_bound_beside_a_pattern_costs_no_states(schema, accepts, rejects
 
     assert [text for text in accepts if not is_accepted(text)] == []
     assert [text for text in rejects if is_accepted(text)] == []
+
+
+def test_what_cannot_be_spelled_is_refused_when_the_schema_is_compiled():
+    hidden = {"type": "array", "items": {"type": "string", "pattern": "^.{0,200}foo.{0,200}$"}}
+    with pytest.raises(LimitExceededError, match="'pattern' at /items needs more than max_states"):
+        compile_grammar(JsonSchema(json.dumps(hidden)), byte_vocabulary())
