@@ -12,11 +12,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from grammars.automata.charset import ALL_CHARACTERS, NUM_CODE_POINTS, CharSet
+from grammars.automata.charset import ALL_CHARACTERS
 from grammars.automata.pattern_ast import Characters
-from grammars.cfg.groups import GroupStack
+from grammars.cfg.gbnf_literals import read_class, read_literal
+from grammars.cfg.groups import GroupStack, bound
 from grammars.cfg.source import Source
-from grammars.cfg.syntax import Grammar, Reference, Text, concatenation
+from grammars.cfg.syntax import Grammar, Reference, Text
 from grammars.errors import InvalidGrammarError
 
 if TYPE_CHECKING:
@@ -28,10 +29,6 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
 _BLANKS: Final = re.compile(r"(?:[ \t\r]+|#[^\n]*)+")
 _BLANK_LINES: Final = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)+")
 _QUANTIFIER: Final = re.compile(r"\{[ \t]*([0-9]+)[ \t]*(,[ \t]*([0-9]*)[ \t]*)?\}")
-_PLAIN: Final = re.compile(r'[^"\\]+')
-_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "[": "[", "]": "]"}
-_HEX_DIGITS: Final = {"x": 2, "u": 4, "U": 8}
-_HEX: Final = re.compile(r"[0-9A-Fa-f]+")
 
 
 def read_gbnf(text: str) -> Grammar:
@@ -145,10 +142,10 @@ class _Reader:
                         "malformed repetition; write {m}, {m,} or {m,n} with digits", offset
                     )
                 source.offset -= 1  # its last character is taken below, as of the others
-                minimum = _number(bounds[1])
+                minimum = bound(bounds[1])
                 maximum = minimum
                 if bounds[2] is not None:
-                    maximum = _number(bounds[3]) if bounds[3] else None
+                    maximum = bound(bounds[3]) if bounds[3] else None
         source.take()
         if maximum is not None and minimum > maximum:
             raise source.invalid("the bounds of the repetition are out of order", offset)
@@ -159,9 +156,9 @@ class _Reader:
         source = self._source
         match source.peek():
             case '"':
-                return self._literal(offset)
+                return read_literal(source)
             case "[":
-                return self._character_class(offset)
+                return read_class(source)
             case ".":
                 source.take()
                 return Text(Characters(ALL_CHARACTERS), ".")
@@ -183,76 +180,3 @@ class _Reader:
             )
         self._references.setdefault(name[0], offset)
         return Reference(name[0], source.place(offset))
-
-    def _literal(self, offset: int) -> Expression:
-        source = self._source
-        source.take()
-        characters: list[str] = []
-        while not source.take_if('"'):
-            plain = source.take_match(_PLAIN)
-            if plain is not None:
-                characters.append(plain[0])
-            elif source.at_end:
-                raise source.invalid("the literal is never closed; add '\"'", offset)
-            else:
-                characters.append(self._escape())
-        text = "".join(characters)
-        for character in text:
-            if "\ud800" <= character <= "\udfff":
-                raise source.invalid("the literal holds a lone surrogate, no character", offset)
-        nodes = [Characters(CharSet.span(ord(c), ord(c))) for c in text]
-        return Text(concatenation([*nodes]), repr(text))
-
-    def _character_class(self, offset: int) -> Expression:
-        source = self._source
-        source.take()
-        is_negated = source.take_if("^")
-        ranges: list[tuple[int, int]] = []
-        while not source.take_if("]"):
-            start = source.offset
-            first = self._class_character(offset)
-            last = first
-            if source.peek() == "-" and not source.starts_with("-]"):
-                source.take()
-                last = self._class_character(offset)
-            if ord(first) > ord(last):
-                raise source.invalid("the range of the class is out of order", start)
-            ranges.append((ord(first), ord(last)))
-        members = CharSet.from_ranges(ranges)
-        name = source.text[offset : source.offset]
-        return Text(Characters(members.complement() if is_negated else members), name)
-
-    def _class_character(self, offset: int) -> str:
-        source = self._source
-        if source.at_end:
-            raise source.invalid("the class is never closed; add ']'", offset)
-        return self._escape() if source.peek() == "\\" else source.take()
-
-    def _escape(self) -> str:
-        """The character of an escape."""
-        source = self._source
-        offset = source.offset
-        source.take()
-        letter = source.take()
-        if letter in _ESCAPES:
-            return _ESCAPES[letter]
-        size = _HEX_DIGITS.get(letter)
-        if size is None:
-            raise source.invalid(
-                f"unknown escape '\\{letter}'; there are \\n \\t \\r \\\" \\\\ \\[ \\] \\xHH "
-                "\\uHHHH \\UHHHHHHHH",
-                offset,
-            )
-        digits = source.text[source.offset : source.offset + size]
-        source.offset += len(digits)
-        if len(digits) < size or not _HEX.fullmatch(digits):
-            raise source.invalid(f"'\\{letter}' needs {size} hexadecimal digits", offset)
-        code_point = int(digits, 16)
-        if code_point >= NUM_CODE_POINTS or 0xD800 <= code_point <= 0xDFFF:
-            raise source.invalid(f"'\\{letter}{digits}' is no character of Unicode", offset)
-        return chr(code_point)
-
-
-def _number(digits: str) -> int:
-    """The value, cut off at ten digits: far beyond every limit on states."""
-    return int(digits.lstrip("0")[:10] or "0")

@@ -103,3 +103,8 @@ def _checked(expression: Expression, depth: int) -> _Part:
     if depth > MAX_NESTING:
         raise LimitExceededError("max_grammar_depth", MAX_NESTING, "the nesting of a rule")
     return _Part(expression, depth)
+
+
+def bound(digits: str) -> int:
+    """A bound of a repetition, cut off at ten digits: far beyond every limit on states."""
+    return int(digits.lstrip("0")[:10] or "0")

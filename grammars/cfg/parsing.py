@@ -8,9 +8,9 @@ numbered as the states of an automaton.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from grammars.cfg.calls import Calls, new_frame, resolved, rule_of_new
 from grammars.cfg.components import strong_components
 from grammars.cfg.items import END, FrameTable, InnerPosition, Item, Positions
 from grammars.cfg.rule_nfa import is_call
@@ -115,7 +115,7 @@ class Parser:
 
     def _predicted(self, items: Items) -> list[Item]:
         """The first items of all rules that may begin here, with their frames."""
-        calls = _Calls()
+        calls = Calls()
         starts = self._network.starts
         for item in items:
             if item != END and self._positions.inner(item.position) is None:
@@ -125,7 +125,7 @@ class Parser:
             start = starts[rule]
             assert start is not None
             known = len(calls.returns)
-            self._call_from(Item(start, _new(rule)), calls)
+            self._call_from(Item(start, new_frame(rule)), calls)
             pending.extend(list(calls.returns)[known:])
             self._check(sum(map(len, calls.returns.values())))
         frames = self._frames_of(calls)
@@ -135,7 +135,7 @@ class Parser:
             if (start := starts[rule]) is not None
         ]
 
-    def _call_from(self, item: Item, calls: _Calls) -> None:
+    def _call_from(self, item: Item, calls: Calls) -> None:
         """Note all calls of an item, whose frame may be a new one."""
         for symbol, after in self._network.edges[item.position].items():
             if not is_call(symbol):
@@ -147,20 +147,20 @@ class Parser:
                 if item.frame >= 0:
                     returns |= self._frames[item.frame]
                 else:
-                    calls.inherited[symbol // 2].add(_rule(item.frame))
+                    calls.inherited[symbol // 2].add(rule_of_new(item.frame))
 
-    def _frames_of(self, calls: _Calls) -> dict[int, FrameId]:
+    def _frames_of(self, calls: Calls) -> dict[int, FrameId]:
         """The frame of each rule that is called."""
         calls.inherit()
         self._check(sum(map(len, calls.returns.values())))
         graph = {
-            rule: {_rule(item.frame) for item in returns if item != END and item.frame < 0}
+            rule: {rule_of_new(item.frame) for item in returns if item != END and item.frame < 0}
             for rule, returns in calls.returns.items()
         }
         frames: dict[int, FrameId] = {}
         for component in strong_components(graph):
             group = frozenset(
-                (rule, frozenset(_resolved(item, frames) for item in calls.returns[rule]))
+                (rule, frozenset(resolved(item, frames) for item in calls.returns[rule]))
                 for rule in component
             )
             if len(component) == 1 and component[0] not in graph[component[0]]:
@@ -182,7 +182,7 @@ class Parser:
         candidates = self._candidates(group)
         frames = {rule: self._frames.new() for rule in sorted(group)}
         for rule, frame in frames.items():
-            self._frames.define(frame, frozenset(_resolved(i, frames) for i in group[rule]))
+            self._frames.define(frame, frozenset(resolved(i, frames) for i in group[rule]))
         for rule, frame in list(frames.items()):
             reduced = self._simulation.reduced(self._frames[frame])
             equal = (old for old in candidates if self._simulation.is_equal(frame, old))
@@ -206,47 +206,3 @@ class Parser:
             raise LimitExceededError(
                 "max_parse_items", self._max_items, "a text of this ambiguous grammar"
             )
-
-
-@dataclass(slots=True)
-class _Calls:
-    """Calls of rules from one place in the text.
-
-    Args:
-        returns: rule -> the items after its calls.
-        inherited: rule -> rules whose returns are its own too, since they end where it does.
-    """
-
-    returns: dict[int, set[Item]] = field(default_factory=dict)
-    inherited: defaultdict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
-
-    def inherit(self) -> None:
-        """Add what is inherited to the returns."""
-        pending = dict.fromkeys(self.inherited)
-        heirs: defaultdict[int, set[int]] = defaultdict(set)
-        for rule, givers in self.inherited.items():
-            for giver in givers:
-                heirs[giver].add(rule)
-        while pending:
-            rule, _ = pending.popitem()
-            before = len(self.returns[rule])
-            for giver in self.inherited[rule]:
-                self.returns[rule] |= self.returns[giver]
-            if len(self.returns[rule]) > before:
-                pending |= dict.fromkeys(heirs[rule])
-
-
-def _new(rule: int) -> FrameId:
-    """What stands for the new frame of a rule until that is known."""
-    return -2 - rule
-
-
-def _rule(frame: FrameId) -> int:
-    return -2 - frame
-
-
-def _resolved(item: Item, frames: dict[int, FrameId]) -> Item:
-    """The item with its frame in place of what stands for it, if that is known."""
-    if item == END or item.frame >= 0:
-        return item
-    return Item(item.position, frames.get(_rule(item.frame), item.frame))
