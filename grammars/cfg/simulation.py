@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 MAX_PAIRS: Final = 64
 """Pairs that one question may lead to."""
 
+MAX_KNOWN: Final = 100_000
+"""Answers that are kept; at that they are all forgotten."""
+
 MAX_COMPARED: Final = 24
 """Larger sets are not compared: it would cost more than it saves."""
 
@@ -108,6 +111,8 @@ class Simulation:
                 self._known |= dict.fromkeys(assumed, True)
                 break
         self._known |= dict.fromkeys(failed, False)
+        if len(self._known) > MAX_KNOWN:
+            self._known.clear()
         return goal not in failed
 
     def _stands(self, pair: Pair, assumed: dict[Pair, None], failed: set[Pair]) -> bool:
