@@ -62,15 +62,19 @@ class PrefixCache:
         if not self._is_on:
             return Prefix(())
         self._extend_hashes(sequence)
-        num_blocks = sequence.num_reusable_tokens // self._block_size
-        found = (self._block_pool.find(known) for known in sequence.block_hashes[:num_blocks])
-        block_ids = tuple(takewhile(lambda block_id: block_id is not None, found))
+        block_ids: list[int] = []
+        num_usable = sequence.num_reusable_tokens // self._block_size
+        for content_hash in sequence.block_hashes[:num_usable]:
+            block_id = self._block_pool.find(content_hash)
+            if block_id is None:
+                break
+            block_ids.append(block_id)
         tail_block_id, num_tail_tokens = None, 0
         for other in running:
             num_tokens = self._num_tail_tokens(sequence, other, len(block_ids))
             if num_tokens > num_tail_tokens:
                 tail_block_id, num_tail_tokens = other.block_ids[len(block_ids)], num_tokens
-        return Prefix(block_ids, tail_block_id, num_tail_tokens)  # type: ignore[arg-type]  # no None
+        return Prefix(tuple(block_ids), tail_block_id, num_tail_tokens)
 
     def is_coming(self, sequence: Sequence, prefix: Prefix, running: Iterable[Sequence]) -> bool:
         """Whether a running sequence is about to compute a block that `prefix` lacks."""

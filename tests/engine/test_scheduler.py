@@ -15,11 +15,13 @@ from engine.sequence import Sequence
 class Simulation:
     """A scheduler with a model that always samples token 7; checks the invariants at each step."""
 
-    def __init__(self, *, num_blocks=100, block_size=4, max_num_seqs=4, budget=8):
+    def __init__(
+        self, *, num_blocks=100, block_size=4, max_num_seqs=4, budget=8, prefix_cache=False
+    ):
         self.pool = BlockPool(num_blocks)
         self.num_blocks, self.block_size, self.budget = num_blocks, block_size, budget
         self.max_num_seqs = max_num_seqs
-        self.cache = PrefixCache(self.pool, block_size, is_on=False)
+        self.cache = PrefixCache(self.pool, block_size, is_on=prefix_cache)
         self.scheduler = Scheduler(
             self.pool,
             self.cache,
@@ -30,9 +32,27 @@ class Simulation:
         self.sequences = []
         self.lengths = {}
         self.finished = []
+        self.content: dict[int, list[int]] = {}
 
-    def add(self, prompt_len, max_tokens):
-        request = Request(str(len(self.sequences)), (5,) * prompt_len, SamplingParams(max_tokens))
+    def write(self, sequence, position, held):
+        """Compute one token; nobody else may hold the block that it is written to."""
+        block_id = sequence.block_ids[position // self.block_size]
+        assert held.count(block_id) == 1, "a shared block is written"
+        offset = position % self.block_size
+        written = self.content.get(block_id, [])[:offset]
+        assert len(written) == offset, "a token is left out"
+        self.content[block_id] = [*written, sequence.token_ids[position]]
+
+    def check_content(self, sequence):
+        """What counts as computed is there, and is the sequence's own."""
+        for position in range(sequence.num_computed_tokens):
+            block_id = sequence.block_ids[position // self.block_size]
+            stored = self.content[block_id][position % self.block_size]
+            assert stored == sequence.token_ids[position]
+
+    def add(self, prompt_len, max_tokens, token_id=5):
+        prompt = (token_id,) * prompt_len
+        request = Request(str(len(self.sequences)), prompt, SamplingParams(max_tokens))
         sequence = Sequence.from_request(request, arrival=len(self.sequences), max_model_len=1000)
         self.sequences.append(sequence)
         self.scheduler.add(sequence)
@@ -40,19 +60,25 @@ class Simulation:
 
     def step(self):
         """The chunks of one step as {request id: tokens}, after carrying them out."""
-        chunks = self.scheduler.schedule().chunks
+        plan = self.scheduler.schedule()
+        chunks = plan.chunks
         assert sum(chunk.num_tokens for chunk in chunks) <= self.budget
         assert len(self.scheduler.running) <= self.max_num_seqs
         arrivals = [sequence.arrival for sequence in self.scheduler.running]
         assert arrivals == sorted(arrivals)
         held = [block for s in self.scheduler.running for block in s.block_ids]
-        assert len(held) == len(set(held)), "two sequences share a block"
         assert NULL_BLOCK not in held
-        assert len(held) + self.pool.num_free == self.num_blocks
+        assert len(set(held)) + self.pool.num_free == self.num_blocks
+        for copy in plan.block_copies:
+            self.content[copy.target] = list(self.content.get(copy.source, []))
         for chunk in chunks:
             sequence = chunk.sequence
             assert chunk.num_tokens > 0
+            self.check_content(sequence)
+            for position in range(chunk.num_tokens):
+                self.write(sequence, sequence.num_computed_tokens + position, held)
             sequence.num_computed_tokens += chunk.num_tokens
+            self.cache.publish(sequence)
             assert len(sequence.block_ids) * self.block_size >= sequence.num_computed_tokens
             assert chunk.samples == (sequence.num_uncomputed_tokens == 0)
             if chunk.samples:
@@ -118,17 +144,22 @@ def test_the_youngest_gives_way_when_blocks_run_out_and_is_computed_again():
 
 @settings(max_examples=60, deadline=None)
 @given(
-    requests=st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=1, max_size=12),
+    requests=st.lists(
+        st.tuples(st.integers(1, 30), st.integers(1, 30), st.sampled_from([5, 6, 7])),
+        min_size=1,
+        max_size=12,
+    ),
     num_blocks=st.integers(15, 40),
     budget=st.integers(4, 40),
     aborts=st.lists(st.tuples(st.integers(0, 60), st.integers(0, 11)), max_size=4),
+    prefix_cache=st.booleans(),
 )
 def test_every_request_that_fits_alone_ends_and_no_block_is_lost(
-    requests, num_blocks, budget, aborts
+    requests, num_blocks, budget, aborts, prefix_cache
 ):
-    simulation = Simulation(num_blocks=num_blocks, budget=budget)
-    for prompt_len, max_tokens in requests:
-        simulation.add(prompt_len, max_tokens)
+    simulation = Simulation(num_blocks=num_blocks, budget=budget, prefix_cache=prefix_cache)
+    for prompt_len, max_tokens, token_id in requests:
+        simulation.add(prompt_len, max_tokens, token_id)
     aborted: set[str] = set()
     for step in range(5000):
         for at, index in aborts:
