@@ -11,6 +11,7 @@ _BENCHMARKS: Final = MappingProxyType(  # name -> module with main(arguments)
     {
         "masks": "benchmarks.masks",
         "grammars": "benchmarks.grammars",
+        "engine": "benchmarks.engine",
         "serve": "benchmarks.serve",
     }
 )
@@ -23,7 +24,7 @@ def main(arguments: list[str]) -> int:
         "benchmark",
         choices=_BENCHMARKS,
         help="masks: cost of the token masks; grammars: coverage and speed of the compilers; "
-        "serve: a server end to end",
+        "engine: generation, free and constrained; serve: a server end to end",
     )
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its options")
     parsed = parser.parse_args(arguments)

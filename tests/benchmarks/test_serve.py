@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from argparse import Namespace
 from collections import Counter
 from types import SimpleNamespace
 
@@ -122,7 +123,7 @@ def test_the_soak_compares_the_goodput_under_four_times_the_load(monkeypatch, tm
         model=None, serve_arguments=[], max_tokens=400, seed=1, timeout=60, soak_seconds=1,
         output=tmp_path,
     )  # fmt: skip
-    status = serve_soak.soak(options, ["--soak"], Console(width=150))
+    status = serve_soak.soak(Namespace(**vars(options)), ["--soak"], Console(width=150))
     report = json.loads((tmp_path / "soak.json").read_text())
     usual, overload = report["results"]
     assert overload["rate"] == pytest.approx(4 * usual["rate"])
