@@ -38,6 +38,7 @@ _REGEX_PIECE: Final = re.compile(
     re.DOTALL,
 )
 _CLASS_PIECE: Final = re.compile(r"\\.|\[:|&&|--|\]|.", re.DOTALL)
+_INLINE_FLAGS: Final = re.compile(r"\(\?([a-z]+)\)")
 _KNOWN_FLAGS: Final = frozenset("imsu")
 _ANY_CHARACTER: Final = "[^]"
 _NO_LINE_FEED: Final = r"[^\n]"
@@ -77,7 +78,8 @@ def regex_node(source: Source, match: re.Match[str]) -> Node:
         InvalidGrammarError: malformed.
         UnsupportedError: a flag or construct that we would read otherwise.
     """
-    flags = set(match[2])
+    inline = _INLINE_FLAGS.match(match[1])
+    flags = set(match[2]) | set(inline[1] if inline else "")
     if flags - _KNOWN_FLAGS:
         flag = min(flags - _KNOWN_FLAGS)
         raise source.unsupported(
@@ -106,7 +108,8 @@ def _translated(source: Source, match: re.Match[str], *, dot_matches_all: bool) 
         return source.unsupported(f"{what} in a regular expression; {way_out}", match.start())
 
     text, result, has_negation = match[1], list[str](), False
-    offset = 0
+    inline = _INLINE_FLAGS.match(text)
+    offset = 0 if inline is None else inline.end()
     while offset < len(text):
         piece = _REGEX_PIECE.match(text, offset)
         assert piece is not None, "the last way matches any character"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from grammars.errors import GrammarError, LimitExceededError
@@ -23,6 +25,27 @@ MUL: "*"
 """
 
 
+EDIT = """
+start: head change+ "=== end" LF?
+head: "=== edit " path LF
+path: /(.+)/
+change: "@@" place? LF line+
+place: " " /(.+)/
+line: ("+" | "-" | " ") /(.*)/ LF
+%import common.LF
+"""
+
+
+@pytest.mark.parametrize("in_json_string", [False, True])
+def test_the_edit_of_a_file_is_written_line_by_line(in_json_string):
+    judge = CfgJudge(Cfg("lark", EDIT, in_json_string=in_json_string))
+    text = '=== edit a/b.py\n@@ class "X"\n a\n-b\\n\n+\n@@\n+é\n=== end'
+    for candidate, is_whole in ((text, True), (text + "\n", True), (text[:-4], False)):
+        spelled = json.dumps(candidate, ensure_ascii=False)[1:-1] if in_json_string else candidate
+        assert judge.begins(spelled)
+        assert judge.accepts(spelled) == is_whole
+
+
 @pytest.mark.parametrize(
     ("text", "accepts", "rejects"),
     [
@@ -31,6 +54,7 @@ MUL: "*"
         ('start: "ab"i', ["ab", "AB", "aB"], ["a"]),
         ("start: /[a-c]+/i", ["ab", "AbC"], ["d", ""]),
         ("start: /a.b/", ["axb", "a\rb"], ["a\nb"]),
+        ("start: /(?i)[a-c]+/", ["a", "AbC"], ["d"]),
         ("start: /a.b/s", ["axb", "a\nb"], ["ab"]),
         (r"start: /a\/b(?P<n>c|d)/", ["a/bc", "a/bd"], ["a/b"]),
         (r"start: /[\w.-]+@[^@\n]/", ["a.b-c@d"], ["@d"]),
