@@ -168,6 +168,7 @@ async def admit(
             *parsed.ignored,
             *prompt.ignored,
             *(["stop"] if request.stop and not has_free_text else []),
+            *(["on_length"] if request.on_length == "close" and grammar is None else []),
         ),
         unknown=parsed.unknown,
         cache_salt=cache_salt,

@@ -32,16 +32,18 @@ class Document:
     Args:
         spec: the texts that are allowed.
         param: the request field that it came from, for errors.
+        name: what the caller calls it, if it has a name.
     """
 
     spec: DocumentSpec
     param: str
+    name: str | None = None
 
     def refusal(self, reason: str) -> InvalidResponseFormatError:
         """The error for a spec that the grammars room refused with this message."""
         match self.spec:
             case JsonSchema():
-                return InvalidResponseFormatError(self.param, reason)
+                return InvalidResponseFormatError(self.param, reason, name=self.name)
             case Regex():  # a pattern has no places of a document in it
                 reason = reason.removeprefix("(root): ")
                 return InvalidResponseFormatError(self.param, reason, kind="pattern")
@@ -83,8 +85,9 @@ def _format_document(response_format: ResponseFormat | None) -> Document | None:
         case JsonObjectFormat():
             return Document(JsonObject(), "response_format")
         case JsonSchemaFormat():
-            schema = response_format.json_schema.schema_
-            return Document(JsonSchema.from_value(schema), "response_format")
+            named = response_format.json_schema
+            spec = JsonSchema.from_value(named.schema_)
+            return Document(spec, "response_format", named.name)
         case RegexFormat():
             return Document(Regex(response_format.pattern), "response_format")
         case GrammarFormat():

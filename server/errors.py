@@ -145,11 +145,15 @@ class InvalidResponseFormatError(RequestError):
     Args:
         param: the field concerned.
         reason: that room's own message.
-        kind: what the field holds: "schema", "pattern" or "constraint".
+        kind: what the field holds: "schema", "pattern", "grammar" or "constraint".
+        name: what the caller calls it.
     """
 
-    def __init__(self, param: str, reason: str, *, kind: str = "schema") -> None:
-        super().__init__(f"Invalid {kind} for {param}: {reason}", param=param)
+    def __init__(
+        self, param: str, reason: str, *, kind: str = "schema", name: str | None = None
+    ) -> None:
+        which = param if name is None else f"{param} '{name}'"
+        super().__init__(f"Invalid {kind} for {which}: {reason}", param=param)
 
 
 class InvalidToolError(RequestError):

@@ -297,7 +297,7 @@ def test_zero_like_sampling_is_greedy_and_lengths_are_cut_to_the_context():
             },
             "response_format",
             None,
-            "Invalid schema for response_format: (root): 'type' 'objekt'",
+            "Invalid schema for response_format 'd': (root): 'type' 'objekt'",
         ),
         (
             {
@@ -314,7 +314,7 @@ def test_zero_like_sampling_is_greedy_and_lengths_are_cut_to_the_context():
             },
             "response_format",
             None,
-            "Invalid schema for response_format: /properties/a: ",
+            "Invalid schema for response_format 'd': /properties/a: ",
         ),
         (
             {

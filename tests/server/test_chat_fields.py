@@ -505,6 +505,13 @@ def test_callers_with_different_keys_share_no_cached_prompts():
     assert first == third != second
 
 
+def test_closing_is_named_as_ignored_where_text_is_free():
+    response = post(make_services("ok"), on_length="close")
+    assert response.headers["x-tightrope-ignored"] == "on_length"
+    response = post(make_services('{"n": 1}'), on_length="close", json_schema=NUMBER)
+    assert "x-tightrope-ignored" not in response.headers
+
+
 def test_strict_params_refuse_what_nobody_knows():
     services = make_services("ok", config=ServerConfig(strict_params=True))
     error = post(services, flux=1).json()["error"]
