@@ -24,6 +24,11 @@ the default.
 CfgSyntax: TypeAlias = OneOf["gbnf", "lark"]
 
 
+PropertyOrder: TypeAlias = OneOf["schema", "any"]
+"""schema: declared keys in the order of the schema, then the others. any: keys in any order, each
+at most once."""
+
+
 @dataclass(frozen=True, slots=True)
 class JsonSchema:
     """JSON documents valid under a JSON Schema (2020-12 meaning).
@@ -32,22 +37,37 @@ class JsonSchema:
         text: the schema as JSON text. Text, so that the spec is hashable and the key order of
             `properties` (the order in which keys are generated) is kept.
         whitespace: see `Whitespace`.
+        property_order: see `PropertyOrder`; elements of an array with `uniqueItems` keep the order
+            of the schema.
     """
 
     text: str
     whitespace: Whitespace = "single"
+    property_order: PropertyOrder = "schema"
 
     @classmethod
-    def from_value(cls, schema: object, *, whitespace: Whitespace = "single") -> JsonSchema:
+    def from_value(
+        cls,
+        schema: object,
+        *,
+        whitespace: Whitespace = "single",
+        property_order: PropertyOrder = "schema",
+    ) -> JsonSchema:
         """Build the spec from parsed JSON (a dict or a bool), keeping key order."""
-        return cls(json.dumps(schema, ensure_ascii=False), whitespace)
+        return cls(json.dumps(schema, ensure_ascii=False), whitespace, property_order)
 
 
 @dataclass(frozen=True, slots=True)
 class JsonObject:
-    """Any JSON object (OpenAI's `json_object` mode): the root is always `{...}`."""
+    """Any JSON object (OpenAI's `json_object` mode): the root is always `{...}`.
+
+    Args:
+        whitespace: see `Whitespace`.
+        property_order: see `PropertyOrder`; "any" only says that no key is written twice.
+    """
 
     whitespace: Whitespace = "single"
+    property_order: PropertyOrder = "schema"
 
 
 @dataclass(frozen=True, slots=True)

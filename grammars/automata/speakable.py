@@ -5,10 +5,16 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
+from grammars.automata.dfa import DEAD, NO_LABEL
 from grammars.automata.operations import minimise
 from grammars.automata.pattern_dfa import fullmatch
+from grammars.automata.reach import reachable_labels
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from grammars.automata.codepoint_dfa import CodePointDfa
     from grammars.automata.dfa import Dfa
 
@@ -41,6 +47,14 @@ def without_bytes(dfa: Dfa, missing_bytes: frozenset[int]) -> Dfa:
         return dfa
     symbol_class = dfa.symbol_class.copy()
     symbol_class[used] = 0
-    return minimise(
-        type(dfa)(symbol_class, dfa.next_state, dfa.label, dfa.start, dfa.char_boundary)
-    )
+    next_state = _trimmed(dfa, symbol_class)
+    return minimise(type(dfa)(symbol_class, next_state, dfa.label, dfa.start, dfa.char_boundary))
+
+
+def _trimmed(dfa: Dfa, symbol_class: NDArray[np.uint16]) -> NDArray[np.int32]:
+    """The transitions without those of no symbol, and without those from which no text ends."""
+    next_state = np.zeros_like(dfa.next_state)
+    classes = np.unique(symbol_class[symbol_class != 0])
+    next_state[:, classes] = dfa.next_state[:, classes]
+    ends = reachable_labels(next_state, (dfa.label != NO_LABEL).astype(np.int32)) != 0
+    return np.where(ends[next_state], next_state, DEAD).astype(np.int32)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, Protocol
 
-from grammars.errors import BackendError
+from grammars.errors import BackendError, UnsupportedError
+from grammars.spec import JsonObject, JsonSchema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,6 +58,19 @@ def get_backend(name: str = "tightrope") -> GrammarBackend:
     module, class_name = _CLASSES[name]
     backend: GrammarBackend = getattr(import_module(module), class_name)()
     return backend
+
+
+def check_property_order(spec: GrammarSpec, backend: str) -> None:
+    """Refuse keys in any order: only our own compiler writes each of them once.
+
+    Raises:
+        UnsupportedError: the spec asks for that.
+    """
+    if isinstance(spec, (JsonSchema, JsonObject)) and spec.property_order != "schema":
+        raise UnsupportedError(
+            f"property_order {spec.property_order!r} is not enforced by the {backend} backend; "
+            "use the tightrope backend"
+        )
 
 
 def import_library(module: str, distribution: str) -> ModuleType:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from grammars.backends.base import import_library
+from grammars.backends.base import check_property_order, import_library
 from grammars.backends.patterns import choice_regex, plain_regex
 from grammars.backends.peer_matcher import PeerMatcher
 from grammars.backends.schema_regex import schema_regex
@@ -44,6 +44,7 @@ class FsmReferenceBackend:
         self._library: Any = import_library("interegular", "interegular")
 
     def compile(self, spec: GrammarSpec, vocabulary: Vocabulary) -> FsmGrammar:
+        check_property_order(spec, self.name)
         parsed = self._library.parse_pattern(_regex(spec))
         if len(parsed.get_alphabet(self._library.patterns.REFlags(0))) > _MAX_ALPHABET:
             raise LimitExceededError("max_alphabet", _MAX_ALPHABET, "the FSM's table of characters")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from grammars.backends.base import import_library, padded_token_bytes
+from grammars.backends.base import check_property_order, import_library, padded_token_bytes
 from grammars.backends.patterns import choice_regex, plain_regex, search_regex
 from grammars.backends.peer_matcher import PeerMatcher
 from grammars.backends.schema_support import SchemaSupport
@@ -51,6 +51,7 @@ class LLGuidanceBackend:
         self._library: Any = import_library("llguidance", "llguidance")
 
     def compile(self, spec: GrammarSpec, vocabulary: Vocabulary) -> LLGuidanceGrammar:
+        check_property_order(spec, self.name)
         tokenizer = vocabulary.derive(_tokenizer)
         grammar = _grammar_text(spec, self._library.LLMatcher)
         prototype = self._library.LLMatcher(tokenizer, grammar, log_level=0)

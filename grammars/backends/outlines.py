@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from grammars.backends.base import import_library
+from grammars.backends.base import check_property_order, import_library
 from grammars.backends.patterns import choice_regex, json_string_regex, plain_regex
 from grammars.backends.peer_matcher import PeerMatcher
 from grammars.backends.schema_support import BY_TYPE, SchemaSupport
@@ -56,6 +56,7 @@ class OutlinesBackend:
         self._library: Any = import_library("outlines_core", "outlines-core")
 
     def compile(self, spec: GrammarSpec, vocabulary: Vocabulary) -> OutlinesGrammar:
+        check_property_order(spec, self.name)
         tokens = vocabulary.derive(_tokens)
         try:
             index = self._library.Index(self._regex(spec), tokens)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from grammars.backends.base import import_library, padded_token_bytes
+from grammars.backends.base import check_property_order, import_library, padded_token_bytes
 from grammars.backends.patterns import choice_regex, json_string_regex, plain_regex
 from grammars.backends.peer_matcher import PeerMatcher
 from grammars.backends.schema_support import BY_TYPE, SchemaSupport
@@ -49,6 +49,7 @@ class XGrammarBackend:
         self._library: Any = import_library("xgrammar", "xgrammar")
 
     def compile(self, spec: GrammarSpec, vocabulary: Vocabulary) -> XGrammarGrammar:
+        check_property_order(spec, self.name)
         compiler = vocabulary.derive(_compiler)
         try:
             return XGrammarGrammar(self._library, _compile(spec, compiler), vocabulary)

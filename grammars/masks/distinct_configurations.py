@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from grammars.pushdown.tables import AutomatonTables
     from grammars.vocabulary import Vocabulary
 
-_OPENING = ord("[")
+_OPENING: Final = frozenset(b"[{")
 
 
 class DistinctConfigurations:
@@ -53,7 +53,7 @@ class DistinctConfigurations:
         if configuration.point is not None:
             return True
         begin, end = self._tokens.begin[token_id], self._tokens.end[token_id]
-        return _OPENING in self._tokens.symbols[begin:end]
+        return not _OPENING.isdisjoint(self._tokens.symbols[begin:end].tolist())
 
     def step(
         self, configuration: Configuration, token_id: int, table: ConfigurationTable

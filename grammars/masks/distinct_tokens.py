@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _CROSSES: Final = re.compile(rb'(?:^|["\]}0-9el]),')
 _CROSSES_FROM_STRING: Final = re.compile(rb'"[\]}]*,')
-_CROSSES_FROM_NOWHERE: Final = re.compile(rb"\[.*,", re.DOTALL)
+_CROSSES_FROM_NOWHERE: Final = re.compile(rb"[\[{].*,", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,7 +123,7 @@ class DistinctTokens:
         after = self._walk.read(point, symbols)
         if after is None:
             return True
-        if not _ends_one_text(point, after):
+        if not _ends_at_most_one_text(point, after):
             return not self._walk.is_alive(after)
         num_ways = self._walk.count_ways(after, MAX_WAYS)
         self._sure.add(point, token_id, num_ways)
@@ -154,13 +154,14 @@ def _trie_children(vocabulary: Vocabulary) -> TrieChildren:
     return TrieChildren(vocabulary.derive(build_token_symbols).trie)
 
 
-def _ends_one_text(before: DistinctPoint, after: DistinctPoint) -> bool:
-    """Whether between two points one text of the innermost frame ends, and no other."""
+def _ends_at_most_one_text(before: DistinctPoint, after: DistinctPoint) -> bool:
+    """Whether between two points no text ends but perhaps one of the innermost frame."""
     if not before.frames or len(before.frames) != len(after.frames):
         return False
     *outer, frame = ((a.seen, b.seen) for a, b in zip(before.frames, after.frames, strict=True))
-    is_one = frame[1] is not None and frame[1].before is frame[0]
-    return is_one and all(a is b for a, b in outer)
+    earlier, later = frame
+    is_at_most_one = later is earlier or (later is not None and later.before is earlier)
+    return is_at_most_one and all(a is b for a, b in outer)
 
 
 def _allowed(token_ids: NDArray[np.int32], words: Bitmask) -> list[int]:

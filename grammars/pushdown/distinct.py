@@ -1,7 +1,8 @@
 """Distinct texts: which items of a state forbid that a text of their frame is written twice.
 
 Elements of an array with `uniqueItems` must differ, and inside such an element the keys of an
-object: of `{"a": 1, "a": 2}` nobody could say whether it equals `{"a": 2}`. The automaton cannot
+object: of `{"a": 1, "a": 2}` nobody could say whether it equals `{"a": 2}`. Keys that may come in
+any order must differ too. The automaton cannot
 remember what was written; it says where the rule holds, and `masks/distinct_walk.py` enforces it.
 """
 
@@ -29,7 +30,9 @@ def distinct_texts(config: Config) -> Distinct:
     match config:
         case ArrayElement(layout=layout) if layout.has_distinct_texts and config.is_first:
             return Distinct.ELEMENTS
-        case ObjectMember(context, layout) if layout.has_distinct_texts and context.is_canonical:
+        case ObjectMember(context, layout) if (
+            layout.has_distinct_texts and context.has_distinct_keys
+        ):
             return Distinct.KEYS
         case _:
             return Distinct.NOTHING
@@ -41,6 +44,6 @@ def forbids_repeat(config: Config, configs: ConfigTable) -> bool:
         case ArrayElement(layout=layout):
             return layout.has_distinct_texts
         case ValueThen(context, _, then):
-            return context.is_canonical and isinstance(configs[then], ObjectMember)
+            return context.has_distinct_keys and isinstance(configs[then], ObjectMember)
         case _:
             return False

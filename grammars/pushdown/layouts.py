@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeAlias
 
 from grammars.schema.plans import PlaceT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from grammars.automata.codepoint_dfa import CodePointDfa
     from grammars.automata.dfa import Dfa
     from grammars.schema.graph import ValueGraph
     from grammars.schema.plans import AllBut, ArrayPlace, ObjectPlace, Plan, Step
     from grammars.schema.value import ArrayShape, ObjectShape
-    from grammars.spec import Whitespace
+    from grammars.spec import PropertyOrder, Whitespace
 
 
 class Closing(Enum):
@@ -33,6 +36,7 @@ class Layout(Generic[PlaceT]):
     Args:
         plan: all steps.
         graph: which nodes have values at all.
+        is_live: whether the shape can be closed from a place.
         keys: of all steps of an object.
     """
 
@@ -40,11 +44,13 @@ class Layout(Generic[PlaceT]):
         self,
         plan: Plan[PlaceT],
         graph: ValueGraph,
+        is_live: Callable[[PlaceT], bool],
         keys: tuple[str | CodePointDfa | AllBut, ...] = (),
     ) -> None:
         self.keys = keys
         self._plan = plan
         self._graph = graph
+        self._is_live = is_live
         self._steps: dict[PlaceT, tuple[Step[PlaceT], ...]] = {}
         self.start = plan.start
         self.has_distinct_texts = plan.has_distinct_texts
@@ -56,8 +62,7 @@ class Layout(Generic[PlaceT]):
             known = tuple(
                 step
                 for step in self._plan.steps(place)
-                if self._graph.is_productive(step.node)
-                and self._graph.is_live(self._plan, step.place)
+                if self._graph.is_productive(step.node) and self._is_live(step.place)
             )
             self._steps[place] = known
         return known
@@ -73,20 +78,34 @@ class JsonContext:
     Args:
         graph: the evaluated schema.
         whitespace: what may stand after ':' and ','.
+        property_order: the order of keys.
         is_canonical: whether each value is written in one way only, whitespace and the order of
-            keys aside; see `canonical`.
+            undeclared keys aside; see `canonical`.
     """
 
     def __init__(
-        self, graph: ValueGraph, whitespace: Whitespace, *, is_canonical: bool = False
+        self,
+        graph: ValueGraph,
+        whitespace: Whitespace,
+        property_order: PropertyOrder = "schema",
+        *,
+        is_canonical: bool = False,
     ) -> None:
         self.graph = graph
         self.gap = b" " if whitespace == "single" else b""
         self.is_canonical = is_canonical
+        self.has_distinct_keys = is_canonical or property_order == "any"
+        self._property_order = property_order
         self._whitespace: Whitespace = whitespace
         self._canonical: JsonContext | None = self if is_canonical else None
         self._objects: dict[ObjectShape, Layout[ObjectPlace]] = {}
         self._arrays: dict[ArrayShape, Layout[ArrayPlace]] = {}
+
+    @property
+    def has_distinct_texts(self) -> bool:
+        """Whether something in the schema must differ that the automaton cannot compare."""
+        has_open_keys = self.has_distinct_keys and self.graph.has_open_objects
+        return has_open_keys or self.graph.has_unique_arrays
 
     @property
     def canonical(self) -> JsonContext:
@@ -104,16 +123,24 @@ class JsonContext:
         """The layout of an object shape."""
         known = self._objects.get(shape)
         if known is None:
-            plan = self.graph.object_plan(shape)
-            known = Layout(plan, self.graph, tuple(plan.keys()))
+            known = self._make_object_layout(shape)
             self._objects[shape] = known
         return known
+
+    def _make_object_layout(self, shape: ObjectShape) -> Layout[ObjectPlace]:
+        graph = self.graph
+        if self._property_order == "schema":
+            ordered = graph.object_plan(shape)
+            return Layout(ordered, graph, partial(graph.is_live, ordered), tuple(ordered.keys()))
+        plan = graph.any_order_plan(shape)
+        return Layout(plan, graph, partial(graph.is_live_in_any_order, plan), tuple(plan.keys()))
 
     def array_layout(self, shape: ArrayShape) -> Layout[ArrayPlace]:
         """The layout of an array shape."""
         known = self._arrays.get(shape)
         if known is None:
-            known = Layout(self.graph.array_plan(shape), self.graph)
+            plan = self.graph.array_plan(shape)
+            known = Layout(plan, self.graph, partial(self.graph.is_live, plan))
             self._arrays[shape] = known
         return known
 

@@ -39,7 +39,7 @@ class ValueAlgebra:
     ) -> None:
         self._limits = limits
         self.scalars = ScalarAlgebra(limits.max_states, missing_bytes)
-        self.shapes = ShapeAlgebra(nodes, limits)
+        self.shapes = ShapeAlgebra(nodes, limits, missing_bytes)
         self.everything = Value(
             has_null=True,
             booleans=frozenset((True, False)),

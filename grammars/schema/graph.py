@@ -19,6 +19,7 @@ from grammars.errors import (
     UnsatisfiableError,
     UnsupportedError,
 )
+from grammars.schema.any_order_plan import AnyOrderPlan
 from grammars.schema.applicators import Applicators, Parts
 from grammars.schema.array_plan import ArrayPlan
 from grammars.schema.combine import ValueAlgebra
@@ -26,6 +27,7 @@ from grammars.schema.constants import Constants
 from grammars.schema.document import Place, SchemaDocument
 from grammars.schema.exclusive import ExclusiveUnion
 from grammars.schema.leaves import exact, leaf_key
+from grammars.schema.object_entries import ObjectEntries
 from grammars.schema.object_plan import ObjectPlan
 from grammars.schema.place_sketch import PlaceSketches
 from grammars.schema.plans import live_places
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from grammars.automata.dfa import Dfa
     from grammars.limits import CompileLimits
     from grammars.schema.document import Json
-    from grammars.schema.plans import PlaceT, Plan
+    from grammars.schema.plans import ObjectPlace, PlaceT, Plan
     from grammars.schema.resources import DynamicScope
     from grammars.schema.sketch import Sketch
     from grammars.schema.value import ArrayShape, NodeId, ObjectShape, StringSet
@@ -106,6 +108,7 @@ class ValueGraph:
         self._values: dict[NodeId, Value] = {}
         self._open: set[NodeId] = set()
         self._num_nested = 0
+        self._object_entries: dict[ObjectShape, ObjectEntries] = {}
         self._object_plans: dict[ObjectShape, ObjectPlan] = {}
         self._array_plans: dict[ArrayShape, ArrayPlan] = {}
         self._live: dict[NodeId, Value] = {}
@@ -162,6 +165,12 @@ class ValueGraph:
         """Whether a reachable node has arrays whose elements must differ."""
         return any(a.is_unique for value in self._settled.values() for a in value.arrays)
 
+    @property
+    def has_open_objects(self) -> bool:
+        """Whether a reachable node has objects with undeclared keys."""
+        shapes = [shape for value in self._settled.values() for shape in value.objects]
+        return any(shape.additional != self.nothing or shape.classes for shape in shapes)
+
     def is_productive(self, node: NodeId) -> bool:
         """Whether some JSON value satisfies the node."""
         return node in self._productive
@@ -170,9 +179,20 @@ class ValueGraph:
         """The steps of an object shape."""
         known = self._object_plans.get(shape)
         if known is None:
-            languages = self._algebra.shapes.languages
-            known = ObjectPlan(shape, self.conjoin, self.nothing, languages, self._limits)
+            known = ObjectPlan(shape, self._entries(shape), self._limits.max_places)
             self._object_plans[shape] = known
+        return known
+
+    def any_order_plan(self, shape: ObjectShape) -> AnyOrderPlan:
+        """The steps of an object shape, its keys in any order."""
+        return AnyOrderPlan(shape, self._entries(shape), self._limits.max_places)
+
+    def _entries(self, shape: ObjectShape) -> ObjectEntries:
+        known = self._object_entries.get(shape)
+        if known is None:
+            languages = self._algebra.shapes.languages
+            known = ObjectEntries(shape, self.conjoin, self.nothing, languages, self._limits)
+            self._object_entries[shape] = known
         return known
 
     def array_plan(self, shape: ArrayShape) -> ArrayPlan:
@@ -196,6 +216,10 @@ class ValueGraph:
             known = live_places(plan, self._productive)
             self._live_places[plan] = known
         return place in known
+
+    def is_live_in_any_order(self, plan: AnyOrderPlan, place: ObjectPlace) -> bool:
+        """Whether the object can be closed from a place that live steps lead to."""
+        return not plan.needs_search or plan.is_live(place, self._productive)
 
     def describe(self, node: NodeId) -> str:
         """Where a node comes from, for error messages and drawings."""

@@ -80,7 +80,7 @@ def _classes(
     shape: ObjectShape, names: tuple[str, ...], languages: KeyLanguages
 ) -> Iterator[KeyClass]:
     declared = languages.named(frozenset(names))
-    rest = languages.but(codepoint_dfa.any_string(), declared)
+    rest = languages.but(languages.everything, declared)
     for group in shape.classes:
         yield replace(group, keys=languages.but(group.keys, declared))
         rest = languages.but(rest, group.keys)

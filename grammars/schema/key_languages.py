@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grammars.automata import codepoint_dfa
+from grammars.automata.speakable import speakable_texts
 from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
@@ -22,10 +23,13 @@ class KeyLanguages:
 
     Args:
         limits: `max_states` of each automaton, `max_key_operations` of them.
+        missing_bytes: bytes that the vocabulary cannot spell; keys that need one are no keys.
     """
 
-    def __init__(self, limits: CompileLimits) -> None:
+    def __init__(self, limits: CompileLimits, missing_bytes: frozenset[int] = frozenset()) -> None:
         self._limits = limits
+        speakable = speakable_texts(missing_bytes, is_json=True)
+        self.everything = codepoint_dfa.any_string() if speakable is None else speakable
         self._known: dict[object, CodePointDfa] = {}
 
     def both(self, a: CodePointDfa, b: CodePointDfa) -> CodePointDfa:

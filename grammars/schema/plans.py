@@ -23,7 +23,9 @@ class ObjectPlace:
     """How far an object has got.
 
     Args:
-        index: declared keys before this one are done.
+        index: declared keys before this one are done; where keys come in any order, only a search
+            goes through them.
+        written: bits of the declared keys that are written, where they come in any order.
         fewest: keys written that surely differ from each other, no further than the minimum.
         most: keys written, where there is a maximum.
         owed: witnesses that have not appeared.
@@ -33,6 +35,7 @@ class ObjectPlace:
     """
 
     index: int = 0
+    written: int = 0
     fewest: int = 0
     most: int = 0
     owed: frozenset[int] = frozenset()
@@ -135,14 +138,22 @@ class Plan(Protocol[PlaceT]):
         ...
 
 
-def live_places(plan: Plan[PlaceT], productive: Container[NodeId]) -> frozenset[PlaceT]:
+def live_places(
+    plan: Plan[PlaceT], productive: Container[NodeId], start: PlaceT | None = None
+) -> frozenset[PlaceT]:
     """The places reachable by productive nodes from which the shape can be closed.
+
+    Args:
+        plan: the steps.
+        productive: nodes that have values.
+        start: where the search begins; None is the plan's start.
 
     Raises:
         LimitExceededError: there are too many places.
     """
-    comes_from: dict[PlaceT, list[PlaceT]] = {plan.start: []}
-    order, num_moves = [plan.start], 0
+    start = plan.start if start is None else start
+    comes_from: dict[PlaceT, list[PlaceT]] = {start: []}
+    order, num_moves = [start], 0
     for place in order:
         for move in plan.moves(place):
             num_moves += 1

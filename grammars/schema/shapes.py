@@ -6,7 +6,6 @@ from dataclasses import replace
 from itertools import starmap
 from typing import TYPE_CHECKING
 
-from grammars.automata import codepoint_dfa
 from grammars.schema.key_languages import KeyLanguages
 from grammars.schema.value import ArrayShape, Count, KeyClass, ObjectShape
 
@@ -25,15 +24,18 @@ class ShapeAlgebra:
     Args:
         nodes: the members of shapes.
         limits: budgets of the languages of keys.
+        missing_bytes: bytes that the vocabulary cannot spell.
     """
 
-    def __init__(self, nodes: NodeAlgebra, limits: CompileLimits) -> None:
+    def __init__(
+        self, nodes: NodeAlgebra, limits: CompileLimits, missing_bytes: frozenset[int] = frozenset()
+    ) -> None:
         self._nodes = nodes
         self._conjoin = nodes.conjoin
         self._negate = nodes.negate
         self._anything = nodes.anything
         self._nothing = nodes.nothing
-        self.languages = KeyLanguages(limits)
+        self.languages = KeyLanguages(limits, missing_bytes)
         self.any_object = ObjectShape((), (), nodes.anything)
         self.any_array = ArrayShape((), nodes.anything)
 
@@ -229,7 +231,7 @@ class ShapeAlgebra:
     def _undeclared(self, shape: ObjectShape) -> Iterator[KeyClass]:
         """Classes that together hold all keys that the shape does not declare."""
         names = self.languages.named(frozenset(name for name, _ in shape.properties))
-        rest = codepoint_dfa.any_string()
+        rest = self.languages.everything
         for group in shape.classes:
             yield replace(group, keys=self.languages.but(group.keys, names))
             rest = self.languages.but(rest, group.keys)

@@ -1,0 +1,160 @@
+"""ObjectEntries: the declared keys and the groups of undeclared ones that an object shape has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from grammars.errors import LimitExceededError
+from grammars.schema.key_groups import key_groups
+from grammars.schema.plans import AllBut, ObjectPlace, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from grammars.automata.codepoint_dfa import CodePointDfa
+    from grammars.limits import CompileLimits
+    from grammars.schema.key_languages import KeyLanguages
+    from grammars.schema.value import KeyClass, NodeId, ObjectShape
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A declared key or a group of undeclared ones.
+
+    Args:
+        key: the name, or the language of the group.
+        node: its value.
+        as_witnesses: (witnesses, node of a value that is all of them) for each set it can be.
+    """
+
+    key: str | CodePointDfa | AllBut
+    node: NodeId
+    as_witnesses: tuple[tuple[frozenset[int], NodeId], ...]
+
+
+class ObjectEntries:
+    """What the plans of a shape have in common, whatever the order of keys.
+
+    Undeclared keys might repeat each other, so for `minProperties` those of one group count once
+    (`key_groups` cuts the groups accordingly).
+
+    Args:
+        shape: the objects.
+        conjoin: makes the node of "both of these nodes".
+        nothing: the node of no value.
+        languages: combines languages of keys.
+        limits: budgets of witness sets and of distinct keys.
+
+    Raises:
+        LimitExceededError: a budget is used up.
+    """
+
+    def __init__(
+        self,
+        shape: ObjectShape,
+        conjoin: Callable[[NodeId, NodeId], NodeId],
+        nothing: NodeId,
+        languages: KeyLanguages,
+        limits: CompileLimits,
+    ) -> None:
+        self._shape = shape
+        self._conjoin = conjoin
+        self._languages = languages
+        self._max_witness_sets = limits.max_witness_sets
+        names = tuple(dict.fromkeys([*dict(shape.properties), *shape.required]))
+        required = frozenset(shape.required)
+        members = dict(shape.properties)
+        self.declared = [
+            self._declare(name, members[name] if name in members else shape.undeclared(name))
+            for name in names
+        ]
+        self.is_required = [name in required for name in names]
+        if shape.classes or shape.witnesses or shape.min_properties > 1:
+            self.groups = [
+                self._group(group)
+                for group in key_groups(shape, names, nothing, languages, limits.max_distinct_keys)
+            ]
+        elif shape.additional != nothing:
+            self.groups = [Entry(AllBut(frozenset(names)), shape.additional, ())]
+        else:
+            self.groups = []
+        self.is_counted = bool(shape.min_properties or shape.max_properties is not None)
+        self.start = ObjectPlace(owed=frozenset(range(len(shape.witnesses))))
+
+    def keys(self) -> Iterator[str | CodePointDfa | AllBut]:
+        """The keys of all entries."""
+        return (entry.key for entry in (*self.declared, *self.groups))
+
+    def needed(self) -> Iterator[NodeId]:
+        """The nodes of the required keys."""
+        pairs = zip(self.declared, self.is_required, strict=True)
+        return (entry.node for entry, is_required in pairs if is_required)
+
+    def nodes(self) -> Iterator[NodeId]:
+        """The nodes of all entries, as whatever they are written."""
+        for entry in (*self.declared, *self.groups):
+            yield entry.node
+            yield from (node for _, node in entry.as_witnesses)
+
+    def undeclared_steps(self, place: ObjectPlace) -> Iterator[Step[ObjectPlace]]:
+        """Any undeclared key, at a place after those that have to come before it."""
+        for number, entry in enumerate(self.groups):
+            if number not in place.closed:
+                yield from self.ways(entry, self.count_group(place, number), number)
+
+    def ways(
+        self, entry: Entry, after: ObjectPlace, group: int | None = None
+    ) -> Iterator[Step[ObjectPlace]]:
+        """The entry as itself, and as any of the witnesses that are still owed."""
+        yield Step(entry.key, entry.node, after)
+        for witnesses, node in entry.as_witnesses:
+            if witnesses <= after.owed:
+                paid = replace(after, owed=after.owed - witnesses)
+                if group is not None:
+                    paid = replace(paid, closed=paid.closed | {group})
+                yield Step(entry.key, node, paid)
+
+    def count(self, place: ObjectPlace) -> ObjectPlace:
+        """The place after one more key, which is surely a new one."""
+        if not self.is_counted:
+            return place
+        fewest = min(place.fewest + 1, self._shape.min_properties)
+        return replace(
+            place,
+            fewest=fewest,
+            most=place.most + (self._shape.max_properties is not None),
+            met=frozenset() if fewest == self._shape.min_properties else place.met,
+        )
+
+    def count_group(self, place: ObjectPlace, number: int) -> ObjectPlace:
+        """The place after one more key of a group."""
+        counted = self.count(place)
+        if number in place.met:
+            return replace(counted, fewest=place.fewest, met=place.met)
+        if counted.fewest == self._shape.min_properties:
+            return counted
+        return replace(counted, met=place.met | {number})
+
+    def _declare(self, name: str, node: NodeId) -> Entry:
+        return Entry(name, node, self._witness_nodes(node, lambda keys: keys.accepts(name)))
+
+    def _group(self, group: KeyClass) -> Entry:
+        def is_inside(keys: CodePointDfa) -> bool:
+            # groups are cut at witnesses' languages
+            return not self._languages.both(group.keys, keys).is_empty
+
+        return Entry(group.keys, group.node, self._witness_nodes(group.node, is_inside))
+
+    def _witness_nodes(
+        self, node: NodeId, is_inside: Callable[[CodePointDfa], bool]
+    ) -> tuple[tuple[frozenset[int], NodeId], ...]:
+        found: list[tuple[frozenset[int], NodeId]] = [(frozenset(), node)]
+        for number, witness in enumerate(self._shape.witnesses):
+            if is_inside(witness.keys):
+                found += [(s | {number}, self._conjoin(n, witness.node)) for s, n in found]
+            if len(found) > self._max_witness_sets:
+                raise LimitExceededError(
+                    "max_witness_sets", self._max_witness_sets, "an object with conditions on keys"
+                )
+        return tuple(found[1:])
