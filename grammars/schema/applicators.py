@@ -180,8 +180,8 @@ class Applicators:
 
     def _enumeration(self) -> Value:
         given = self._schema["enum"]
-        if not isinstance(given, list) or not given:
+        if not isinstance(given, list):
             raise InvalidGrammarError(
-                "'enum' must be a non-empty array", pointer=self._place.pointer, keyword="enum"
+                "'enum' must be an array", pointer=self._place.pointer, keyword="enum"
             )
         return self._constants.any_of(given)

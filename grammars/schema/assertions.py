@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from grammars.automata import json_number
 from grammars.errors import GrammarError, InvalidGrammarError, LimitExceededError, UnsupportedError
 from grammars.schema.formats import ENFORCED_FORMATS
-from grammars.schema.keywords import SUPPORT, Support
+from grammars.schema.keywords import KIND_OF_KEYWORD, SUPPORT, Support
 from grammars.schema.pointers import escape
 from grammars.schema.value import ArrayShape, Count, ObjectShape, StringSet, Value
 
@@ -196,7 +196,12 @@ class SchemaObject:
             return StringSet()
         return self._scalars.strings_of_format(name, self._count("maxLength"))
 
+    def _restricts(self, kind: str) -> bool:
+        return any(KIND_OF_KEYWORD.get(keyword) == kind for keyword in self._schema)
+
     def _object(self) -> ObjectShape | None:
+        if not self._restricts("object"):
+            return self._shapes.any_object
         required = self._required()
         members = self._members("properties")
         members |= {
@@ -234,6 +239,8 @@ class SchemaObject:
         return tuple(dict.fromkeys(str(name) for name in given))
 
     def _array(self) -> ArrayShape | None:
+        if not self._restricts("array"):
+            return self._shapes.any_array
         low, high = self._count("minItems") or 0, self._count("maxItems")
         if high is not None and low > high:
             return None

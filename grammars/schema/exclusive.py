@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from grammars.schema.branch_tags import BranchTags
 from grammars.schema.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from grammars.schema.combine import ValueAlgebra
+    from grammars.schema.node_algebra import NodeAlgebra
     from grammars.schema.value import NodeId
 
 _DEPTH: Final = 3
@@ -34,19 +36,28 @@ class ExclusiveUnion:
 
     Args:
         algebra: operations on values.
+        nodes: what is seen of members.
         try_evaluate: the value of a node, None where it is not known yet.
     """
 
     def __init__(
-        self, algebra: ValueAlgebra, try_evaluate: Callable[[NodeId], Value | None]
+        self,
+        algebra: ValueAlgebra,
+        nodes: NodeAlgebra,
+        try_evaluate: Callable[[NodeId], Value | None],
     ) -> None:
         self._algebra = algebra
+        self._tags = BranchTags(nodes)
         self._try_evaluate = try_evaluate
 
     def of(self, branches: list[Value]) -> Value:
         """The values in exactly one of the branches."""
         scalars = [replace(branch, objects=(), arrays=()) for branch in branches]
-        shapes = [Value(objects=branch.objects, arrays=branch.arrays) for branch in branches]
+        shapes = [
+            Value(objects=branch.objects, arrays=branch.arrays)
+            for branch in branches
+            if branch.objects or branch.arrays
+        ]
         self._algebra.union(shapes)  # too many are refused before they are compared in pairs
         return self._algebra.union([self._tally(scalars).once, *self._exclusive_shapes(shapes)])
 
@@ -60,12 +71,11 @@ class ExclusiveUnion:
 
     def _exclusive_shapes(self, branches: list[Value]) -> Iterator[Value]:
         overlaps = [set[int]() for _ in branches]
-        for i, first in enumerate(branches):
-            for j in range(i + 1, len(branches)):
-                both = self._algebra.intersect(first, branches[j])
-                if not self._is_surely_empty(both, _DEPTH):
-                    overlaps[i].add(j)
-                    overlaps[j].add(i)
+        for i, j in self._tags.pairs(branches):
+            both = self._algebra.intersect(branches[i], branches[j])
+            if not self._is_surely_empty(both, _DEPTH):
+                overlaps[i].add(j)
+                overlaps[j].add(i)
         for branch, others in zip(branches, overlaps, strict=True):
             value = branch
             for j in sorted(others):

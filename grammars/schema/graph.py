@@ -123,7 +123,7 @@ class ValueGraph:
         self._sketches: dict[NodeId, Sketch] = {}
         self._is_inside: dict[tuple[NodeId, NodeId], bool] = {}
         self._constants = Constants(self._algebra, self._constant_node, self.nothing)
-        self._exclusive = ExclusiveUnion(self._algebra, self._try_evaluate)
+        self._exclusive = ExclusiveUnion(self._algebra, self, self._try_evaluate)
         self._unique_arrays = UniqueArrays(
             ValueSamples(self, limits), self.conjoin, self.negate, self._constant_node, limits
         )
@@ -278,9 +278,9 @@ class ValueGraph:
             self._is_inside[a, b] = known
         return known
 
-    def is_tag(self, node: NodeId) -> bool:
-        """Whether the values of a node are seen to be a few constants."""
-        return self._sketch(node).is_finite
+    def tag_values(self, node: NodeId) -> frozenset[object] | None:
+        """The constants of a node that is seen to have no other values; None for other nodes."""
+        return self._sketch(node).upper.constants
 
     def negate(self, node: NodeId) -> NodeId:
         """The node of what is not in another."""

@@ -106,6 +106,26 @@ SUPPORT: Mapping[str, tuple[Support, str]] = MappingProxyType(
 and, by the standard, restrict nothing (JSON Schema Core 2020-12, section 4.3.1)."""
 
 
+KIND_OF_KEYWORD: Mapping[str, str] = MappingProxyType(
+    dict.fromkeys(("pattern", "format", "minLength", "maxLength"), "string")
+    | dict.fromkeys(
+        ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), "number"
+    )
+    | dict.fromkeys(
+        ("properties", "required", "additionalProperties", "patternProperties", "propertyNames",
+         "minProperties", "maxProperties", "dependentRequired", "dependentSchemas", "dependencies",
+         "unevaluatedProperties"),
+        "object",
+    )
+    | dict.fromkeys(
+        ("items", "prefixItems", "additionalItems", "contains", "minContains", "maxContains",
+         "minItems", "maxItems", "uniqueItems", "unevaluatedItems"),
+        "array",
+    )
+)  # fmt: skip
+"""Keywords that restrict values of one kind only, and that kind."""
+
+
 def support_table() -> str:
     """The keyword table in Markdown."""
     rows = ["| keyword | | note |", "|---|---|---|"]

@@ -31,6 +31,6 @@ class NodeAlgebra(Protocol):
         """Whether a node is seen to be a part of another."""
         ...
 
-    def is_tag(self, node: NodeId) -> bool:
-        """Whether the values of a node are seen to be a few constants."""
+    def tag_values(self, node: NodeId) -> frozenset[object] | None:
+        """The constants of a node that is seen to have no other values; None for other nodes."""
         ...

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from grammars.errors import GrammarError
+from grammars.schema.keywords import KIND_OF_KEYWORD
 from grammars.schema.sketch import (
     ANYTHING,
     NOTHING,
@@ -36,24 +37,6 @@ _KINDS_OF_TYPE: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "integer": ("number",),
     }
 )
-
-_RESTRICTED_KIND: Final[Mapping[str, str]] = MappingProxyType(
-    dict.fromkeys(("pattern", "format", "minLength", "maxLength"), "string")
-    | dict.fromkeys(
-        ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), "number"
-    )
-    | dict.fromkeys(
-        ("properties", "required", "additionalProperties", "patternProperties", "propertyNames",
-         "minProperties", "maxProperties", "dependentRequired", "dependentSchemas", "dependencies",
-         "unevaluatedProperties"),
-        "object",
-    )
-    | dict.fromkeys(
-        ("items", "prefixItems", "additionalItems", "contains", "minContains", "maxContains",
-         "minItems", "maxItems", "uniqueItems", "unevaluatedItems"),
-        "array",
-    )
-)  # fmt: skip
 
 _UNCLEAR: Final = ("if", "then", "else", "oneOf")
 """Applicators of which only what they leave out might be seen; it is not looked for."""
@@ -118,7 +101,7 @@ def _of_assertions(schema: dict[str, Json]) -> Sketch:
     given = schema.get("type", list(_KINDS_OF_TYPE))
     types = [str(name) for name in (given if isinstance(given, list) else [given])]
     kinds = [kind for name in types for kind in _KINDS_OF_TYPE.get(name, ())]
-    restricted = {_RESTRICTED_KIND[keyword] for keyword in schema if keyword in _RESTRICTED_KIND}
+    restricted = {KIND_OF_KEYWORD[keyword] for keyword in schema if keyword in KIND_OF_KEYWORD}
     if "number" not in types and "type" in schema:
         restricted.add("number")
     return sketch_of_kinds(kinds, restricted)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import starmap
+from itertools import islice, starmap
 from typing import TYPE_CHECKING
 
 from grammars.schema.key_languages import KeyLanguages
@@ -90,8 +90,8 @@ class ShapeAlgebra:
         Where a key is a tag, all other ways keep it: of many tagged shapes, each is then broken by
         another tag or in its own way, and the ways are not multiplied.
         """
-        tag = next((name for name, node in shape.properties if self._nodes.is_tag(node)), None)
-        kept = {} if tag is None else {tag: shape.member(tag)}
+        tags = (p for p in shape.properties if self._nodes.tag_values(p[1]) is not None)
+        kept = dict(islice(tags, 1))
         some = replace(self.any_object, properties=tuple(kept.items()))
         for name in dict.fromkeys([*dict(shape.properties), *shape.required]):
             node = shape.member(name)

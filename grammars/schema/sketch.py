@@ -79,6 +79,18 @@ class Bound:
         """Whether nothing is in it."""
         return not self.others and self.strings.is_empty and self.numbers.is_empty
 
+    @property
+    def constants(self) -> frozenset[object] | None:
+        """All of its values, where they are a few scalars: names of kinds, strings and numbers."""
+        if (
+            self.others & {"object", "array"}
+            or self.strings.is_complement
+            or self.numbers.is_complement
+        ):
+            return None
+        strings = {("string", text) for text in self.strings.items}
+        return frozenset((*self.others, *strings, *self.numbers.items))
+
 
 _OTHERS: Final = frozenset({"null", "true", "false", "object", "array"})
 _NOTHING: Final = Bound(frozenset(), Listed(frozenset()), Listed(frozenset()))
@@ -104,16 +116,6 @@ class Sketch:
 
     def __invert__(self) -> Sketch:
         return Sketch(~self.upper, ~self.lower)
-
-    @property
-    def is_finite(self) -> bool:
-        """Whether surely a few scalars are all there is in the set."""
-        upper = self.upper
-        return not (
-            upper.others & {"object", "array"}
-            or upper.strings.is_complement
-            or upper.numbers.is_complement
-        )
 
     def excludes(self, other: Sketch) -> bool:
         """Whether the sets surely have nothing in common."""

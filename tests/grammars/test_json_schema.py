@@ -91,7 +91,8 @@ def test_a_long_chain_of_references_needs_no_recursion():
         ('{"minLength": -1}', "(root): 'minLength' must be a non-negative integer"),
         ('{"minimum": "3"}', "(root): 'minimum' must be a number"),
         ('{"anyOf": []}', "(root): 'anyOf' must be a non-empty array of schemas"),
-        ('{"enum": []}', "(root): 'enum' must be a non-empty array"),
+        ('{"enum": "a"}', "(root): 'enum' must be an array"),
+        ('{"enum": []}', "(root): no JSON value satisfies the schema: the root allows nothing"),
         ('{"items": 3}', "/items: a schema must be an object or a boolean, not a number"),
         ("3", "(root): a schema must be an object or a boolean, not a number"),
         (

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from grammars.limits import CompileLimits
+from grammars.masks.distinct_walk import DistinctPoint, DistinctWalk
 from grammars.masks.reference import ReferenceWalk
 from grammars.pushdown.structural import StructuralStates
 from grammars.pushdown.tables import AutomatonTables
@@ -14,7 +15,6 @@ from tests.support.byte_vocabulary import byte_vocabulary
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from grammars.masks.reference import PlainConfiguration
     from grammars.spec import Part
 
 
@@ -34,7 +34,9 @@ class TextJudge:
         self.states = StructuralStates(
             part, self.tables, self.vocabulary, limits or CompileLimits()
         )
-        self._walk = ReferenceWalk(self.tables, self.states, self.vocabulary)
+        self._plain = ReferenceWalk(self.tables, self.states, self.vocabulary)
+        self._walk = DistinctWalk(self._plain, self.states, self.tables)
+        self._start = DistinctPoint(self._plain.start(self.states.root))
 
     def accepts(self, text: str | Sequence[str | int]) -> bool:
         """Whether the text is allowed as a whole; an int in a list is a control symbol."""
@@ -44,18 +46,20 @@ class TextJudge:
             for piece in pieces
             for symbol in ([piece] if isinstance(piece, int) else piece.encode())
         ]
-        read = self._walk.read(self._walk.start(self.states.root), symbols)
-        return read is not None and self._walk.is_complete(read)
+        read = self._walk.read(self._start, symbols)
+        return read is not None and self._is_complete(read)
 
     def accepts_in_some_order(self, value: Any) -> bool:
         """Whether the value is allowed with the keys of its objects in some order.
 
         Whole numbers are written as digits alone.
         """
-        start = self._walk.start(self.states.root)
-        return any(map(self._walk.is_complete, self._after(start, value)))
+        return any(map(self._is_complete, self._after(self._start, value)))
 
-    def _after(self, start: PlainConfiguration, value: Any) -> Iterator[PlainConfiguration]:
+    def _is_complete(self, point: DistinctPoint) -> bool:
+        return self._plain.is_complete(point.plain)
+
+    def _after(self, start: DistinctPoint, value: Any) -> Iterator[DistinctPoint]:
         """Where reading the value can lead."""
         if isinstance(value, dict):
             yield from self._after_members(start, value, "{")
@@ -67,8 +71,8 @@ class TextJudge:
             yield from self._read(start, json.dumps(value, ensure_ascii=False))
 
     def _after_members(
-        self, start: PlainConfiguration, members: dict[str, Any], before: str
-    ) -> Iterator[PlainConfiguration]:
+        self, start: DistinctPoint, members: dict[str, Any], before: str
+    ) -> Iterator[DistinctPoint]:
         if not members:
             yield from self._read(start, "{}" if before == "{" else "}")
         for key in members:
@@ -78,8 +82,8 @@ class TextJudge:
                     yield from self._after_members(end, others, ", ")
 
     def _after_elements(
-        self, start: PlainConfiguration, elements: list[Any]
-    ) -> Iterator[PlainConfiguration]:
+        self, start: DistinctPoint, elements: list[Any]
+    ) -> Iterator[DistinctPoint]:
         ends = list(self._read(start, "["))
         for index, element in enumerate(elements):
             commas = [c for end in ends for c in self._read(end, ", " if index else "")]
@@ -87,7 +91,7 @@ class TextJudge:
         for end in ends:
             yield from self._read(end, "]")
 
-    def _read(self, start: PlainConfiguration, text: str) -> Iterator[PlainConfiguration]:
+    def _read(self, start: DistinctPoint, text: str) -> Iterator[DistinctPoint]:
         read = self._walk.read(start, text.encode())
         if read is not None:
             yield read
