@@ -62,6 +62,9 @@ def _apply_on_cpu(
             if word == -1:
                 continue
             begin = word_index * 32
+            if word == 0:  # nearly all words of a narrow mask
+                row[begin : begin + 32] = -np.inf
+                continue
             for bit in range(min(32, vocab_size - begin)):
                 if not (word >> bit) & 1:
                     row[begin + bit] = -np.inf
