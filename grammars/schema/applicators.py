@@ -168,7 +168,10 @@ class Applicators:
 
     def _property_names(self, values: list[Value]) -> Value:
         """Objects all of whose keys are among the strings of a value."""
-        others = self._algebra.scalars.complement_strings(values[0].strings)
+        names = values[0].strings
+        if names is not None:  # keys outside of what is generated are left out, not only the wrong
+            names = replace(names, widest=None)
+        others = self._algebra.scalars.complement_strings(names)
         if others is None:
             return self._algebra.everything
         keys = self._algebra.scalars.content(others)

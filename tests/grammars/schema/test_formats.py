@@ -162,6 +162,18 @@ def test_a_format_is_not_widened_by_a_negation(schema, accepts, rejects):
     assert [text for text in rejects if is_accepted(schema, text)] == []
 
 
+@pytest.mark.parametrize("name", ["regex", "hostname"])
+def test_names_of_properties_can_have_a_format(name):
+    grammar = compile_grammar(
+        JsonSchema(json.dumps({"type": "object", "propertyNames": {"format": name}})),
+        byte_vocabulary(),
+    )
+    for text, expected in ((b'{"a.b": 1}', True), (b'{"(": 1}', False), (b'{"a": 1}', True)):
+        matcher = grammar.matcher()
+        read = all(matcher.accept_token(byte) for byte in text)
+        assert (read and matcher.is_complete) is expected
+
+
 @pytest.mark.parametrize(
     "schema",
     [
