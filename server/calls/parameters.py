@@ -10,7 +10,7 @@ Blocks come in the order of the schema; optional ones may be left out. What stan
 |----------|-----------------------------------|----------------------------------------|
 | TEXT     | a string without restrictions     | the string itself                      |
 | NULLABLE | such a string, or null            | `null`, or the string itself           |
-| OPTION   | `enum` or `const` of strings      | the string itself                      |
+| OPTION   | `enum` or `const` of single lines | the string itself                      |
 | JSON     | all else, restricted strings too  | a JSON value that is valid             |
 """
 
@@ -39,6 +39,11 @@ _ANNOTATIONS: Final = frozenset(
 _ROOT_KEYWORDS: Final = _ANNOTATIONS | {
     "type", "properties", "required", "additionalProperties", "$schema", "$defs", "definitions",
 }  # fmt: skip
+_ROOT_TYPES: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
+    "properties": ((dict,), "an object"),
+    "required": ((list,), "an array"),
+    "additionalProperties": ((dict, bool), "a schema"),
+}
 _DEFINITIONS: Final = ("$defs", "definitions")
 _MAX_REFERENCES: Final = 32
 
@@ -100,6 +105,9 @@ def _root(tool: CallableTool) -> Mapping[str, object]:
                 f"{keyword!r} beside 'properties' cannot bind; remove it, or serve with "
                 "--tool-format hermes",
             )
+    for keyword, (kinds, wanted) in _ROOT_TYPES.items():
+        if keyword in root and not isinstance(root[keyword], kinds):
+            raise InvalidToolError(tool.param, tool.name, f"/{keyword}: {wanted} is needed")
     for name, _ in _parameters(root):
         if not name or any(character in name for character in "<>\n"):
             raise InvalidToolError(
@@ -175,7 +183,7 @@ def _form(schema: object, root: Mapping[str, object]) -> ParameterForm:
     if _is_free_string_or_null(schema, root):
         return ParameterForm.NULLABLE
     options = _options(schema)
-    if options and not any(PARAMETER_CLOSE in option + PARAMETER_CLOSE[:-1] for option in options):
+    if options and not any("\n" in option for option in options):  # it begins the closing tag
         return ParameterForm.OPTION
     return ParameterForm.JSON
 

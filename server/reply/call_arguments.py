@@ -23,19 +23,18 @@ class CallArguments:
 
     Args:
         form: how the model writes them.
-        tool: the tool that is called; None: only to be replaced.
+        tool: the tool that is called.
 
     Attributes:
         is_done: whether they are whole.
     """
 
-    def __init__(self, form: ArgumentForm, tool: CallableTool | None) -> None:
+    def __init__(self, form: ArgumentForm, tool: CallableTool) -> None:
         self._span = JsonSpan()
         self._parameters: ParameterReader | None = None
-        if form is ArgumentForm.PARAMETERS and tool is not None:
+        if form is ArgumentForm.PARAMETERS:
             self._parameters = ParameterReader(parameter_forms(tool))
-        is_custom = tool is not None and tool.kind is ToolKind.CUSTOM
-        self._custom = CustomInput() if is_custom else None
+        self._custom = CustomInput() if tool.kind is ToolKind.CUSTOM else None
         self.is_done = False
 
     def feed(self, text: str) -> tuple[str, str]:

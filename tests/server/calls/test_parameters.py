@@ -52,6 +52,7 @@ DEFINITIONS = {"$defs": {"s": {"type": "string", "title": "S"}, "n": {"type": "i
         ({"type": ["null", "string"]}, {"null": None, "a": "a"}, []),
         ({"enum": ["a", "null"]}, {"a": "a", "null": "null"}, ["b", "", '"a"']),
         ({"type": "string", "const": "a b"}, {"a b": "a b"}, ["a", '"a b"']),
+        ({"enum": ["a", "a\nb"]}, {'"a"': "a", '"a\\nb"': "a\nb"}, ["a", "a\nb"]),
         ({"enum": ["a", 1]}, {'"a"': "a", "1": 1}, ["a", "2"]),
         ({"$ref": "#/$defs/n"}, {"12": 12}, ["1.5", "x", "null"]),
         ({"type": "boolean"}, {"true": True}, ["True", '"true"']),
@@ -81,6 +82,9 @@ def test_a_value_is_written_raw_where_that_is_exact_and_as_json_else(schema, val
     [
         ({"minProperties": 1}, "/minProperties: arguments of this model are written one block"),
         ({"anyOf": [{"required": ["x"]}]}, "/anyOf: "),
+        ({"properties": []}, "/properties: an object is needed"),
+        ({"required": "x"}, "/required: an array is needed"),
+        ({"additionalProperties": "no"}, "/additionalProperties: a schema is needed"),
         ({"properties": {"a>b": {}}, "required": []}, "the name 'a>b' cannot stand in a tag"),
         (
             {"properties": {"x": {"type": "array", "items": {"$ref": "#"}}}},
