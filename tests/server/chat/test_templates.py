@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from server.calls.formats import FORMATS, calls_text, shown_format
 from server.chat.prompt import PromptBuilder
 from server.chat.thinking import MISTRAL_THINK, Thinking
-from server.errors import InvalidValueError
+from server.errors import InvalidValueError, RequestError
 from server.wire.policy import parse_chat_request
 from tests.support.chat_server import CONTROLS, chat_template, tokenizer_json
 from tests.support.templates import (
@@ -128,6 +131,51 @@ def test_odd_histories_are_rendered_or_refused_in_words(name, expected, by_templ
         else:
             continue
         assert re.match("messages: the chat template (refused|makes an empty prompt)", refusal)
+
+
+TEXTS = st.sampled_from(["", "hi", "None", "</think>", "<tool_call>", "[TOOL_CALLS]", "{{ 1 }}"])
+CONTENTS = st.one_of(
+    TEXTS, st.none(), st.lists(st.builds(lambda t: {"type": "text", "text": t}, TEXTS), max_size=2)
+)
+PAYLOADS: Any = st.sampled_from([None, "", "{}", "[]", '{"a": "', "null", {"a": [1]}, [1], 5])
+IDS = st.sampled_from(["a", "b", "call_0123456789"])
+CALLED = st.one_of(
+    st.builds(lambda i, a: {"id": i, "function": {"name": "f", "arguments": a}}, IDS, PAYLOADS),
+    st.builds(lambda i: {"id": i, "type": "custom", "custom": {"name": "c", "input": "x"}}, IDS),
+)
+MESSAGES = st.one_of(
+    st.builds(lambda r, c: {"role": r, "content": c}, st.sampled_from(["user", "system"]), TEXTS),
+    st.builds(lambda i, c: {"role": "tool", "tool_call_id": i, "content": c}, IDS, TEXTS),
+    st.builds(
+        lambda c, calls: {"role": "assistant", "content": c, "tool_calls": calls or None},
+        CONTENTS,
+        st.lists(CALLED, max_size=2),
+    ),
+    st.builds(
+        lambda a: {"role": "assistant", "function_call": {"name": "f", "arguments": a}}, PAYLOADS
+    ),
+    st.builds(lambda c: {"role": "function", "name": "f", "content": c}, TEXTS),
+)
+
+
+@pytest.mark.parametrize(
+    "name", ["qwen3", "qwen3_6", "llama3_1", "deepseekv3", "mistral", "mistral_args", "gemma"]
+)
+@settings(max_examples=40, deadline=None)
+@given(messages=st.lists(MESSAGES, min_size=1, max_size=6), continues=st.booleans())
+def test_any_history_is_rendered_or_refused(name, messages, continues):
+    """Law 2: no history ends in a 5xx."""
+    body = {"model": "m", "messages": messages, "tools": TOOLS, "continue_final_message": continues}
+    try:
+        param = None if cached_builder(name).build(parse_chat_request(body).request) else ""
+    except RequestError as error:
+        param = error.param or ""
+    assert param is None or re.match(r"messages|continue_final_message", param)
+
+
+@lru_cache(maxsize=8)
+def cached_builder(name: str) -> PromptBuilder:
+    return builder_of(name)
 
 
 @pytest.mark.parametrize("name", ["mistral", "qwen3_6", "gemma"])
