@@ -57,11 +57,6 @@ class Ways:
     scans: Scans
     lexer: ScanLexer | None
 
-    @property
-    def is_dead(self) -> bool:
-        """Whether nothing can come and the text may not end."""
-        return self.lexer is None and not self.place.is_final
-
 
 class CfgSteps:
     """A compiled grammar; what is found out about it is kept. Not thread-safe.
@@ -110,6 +105,10 @@ class CfgSteps:
         if lexer is not None and place.prefix:
             lexer = self._lexers.after_prefix(lexer, place.prefix)
         return Ways(place, scans, lexer)
+
+    def is_dead(self, place: Place) -> bool:
+        """Whether what may follow does not begin with the prefix; without one, all can be ended."""
+        return bool(place.prefix) and self.ways(place).lexer is None
 
     def after(self, ways: Ways, label: int) -> Place:
         """The place after a label of the lexer has fired.

@@ -48,9 +48,8 @@ class CfgStates:
             LimitExceededError: a budget is used up.
         """
         place = self._grammar.after(self._states[state], label)
-        target = self._state(place)
-        action = Dead() if self._states[target].is_dead else Goto(target)
-        self._tables.set_action(state, label, action)
+        is_dead = self._grammar.is_dead(place)
+        self._tables.set_action(state, label, Dead() if is_dead else Goto(self._state(place)))
 
     def expand_resume(self, state: int, outcome: int) -> None:
         """Never called: no label pushes a frame."""

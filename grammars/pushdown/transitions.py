@@ -89,7 +89,7 @@ class Transitions:
                 if ways.lexer is not None:
                     for label in range(1, len(ways.lexer.labels) + 1):
                         after = grammar.after(ways, label)
-                        if not grammar.ways(after).is_dead:
+                        if not grammar.is_dead(after):
                             following = self._configs.intern(GrammarThen(grammar, after, then))
                             yield Scanned(ways.lexer, label), Continue(following)
             case PartThen(part, then):
