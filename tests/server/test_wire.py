@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from openai.types.chat.completion_create_params import (
+    CompletionCreateParamsBase,
+    CompletionCreateParamsNonStreaming,
+    CompletionCreateParamsStreaming,
+)
 
 from server.config import ServerConfig
 from server.errors import RequestError
+from server.wire.chat_request import ChatCompletionRequest
 from server.wire.checks import check_chat_request
 from server.wire.policy import IGNORED_FIELDS, REFUSED_FIELDS, parse_chat_request
 
@@ -197,3 +203,14 @@ def test_strict_params_refuse_unknown_fields():
 def test_names_that_python_gives_meaning_to_are_only_names():
     parsed = admit(BASE | {"__class__": "x", "__dict__": {"a": 1}, "model_config": {}})
     assert parsed.unknown == ("__class__", "__dict__", "model_config")
+
+
+def test_every_parameter_of_the_openai_client_is_honoured_ignored_or_refused_by_name():
+    parameters = {
+        *CompletionCreateParamsNonStreaming.__annotations__,
+        *CompletionCreateParamsStreaming.__annotations__,
+        *CompletionCreateParamsBase.__annotations__,
+    }
+    known = {*ChatCompletionRequest.model_fields, *REFUSED_FIELDS}
+    assert len(parameters) >= 37
+    assert parameters <= known
