@@ -154,6 +154,18 @@ def references(definitions: dict[str, object], **schema: object) -> dict[str, ob
             id="a definition of the metaschema of draft-07",
         ),
         pytest.param(
+            {"$ref": DRAFT_07},
+            ['{"type": "null"}', '{"items": [{"minLength": 1}]}', "true"],
+            ['{"type": "nul"}', '{"items": [{"minLength": -1}]}', "1"],
+            id="the metaschema of draft-07",
+        ),
+        pytest.param(
+            {"properties": {"schema": {"$ref": "https://json-schema.org/draft/2020-12/schema"}}},
+            ['{"schema": {"$defs": {"a": {"not": {"minItems": 1}}}}}'],
+            ['{"schema": {"$defs": {"a": {"not": {"minItems": -1}}}}}'],
+            id="the metaschema of 2020-12, whose vocabularies meet in a dynamic scope",
+        ),
+        pytest.param(
             {"properties": {"schema": {"$ref": CORE_2020}}},
             ['{"schema": {"$defs": {"a": {"$defs": {"b": true}}}}}'],
             ['{"schema": {"$defs": {"a": {"$defs": {"b": 1}}}}}'],
