@@ -1,10 +1,9 @@
 r"""Parser of regular expressions: ECMA-262 (2025), section 22.2, with the u flag.
 
 What u forbids and Annex B allows is accepted where it has one meaning only, because the validators
-of real schemas
-accept it: identity escapes of any ASCII character but letters and digits (`\_`, `\@`, `\"`), `]`,
-    `}` and a `{` that
-begins no quantifier as themselves, and a `-` beside a class escape (`[\w-.]`).
+of real schemas accept it: identity escapes of any ASCII character but letters and digits (`\_`,
+`\@`, `\"`), `]`, `}` and a `{` that begins no quantifier as themselves, a `-` beside a class escape
+(`[\w-.]`), and a repeated lookahead.
 
 Refused by name: backreferences and modifiers `(?i:...)`.
 """
