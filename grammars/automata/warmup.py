@@ -7,6 +7,7 @@ from grammars.automata.json_string import any_json_string, json_string
 from grammars.automata.lexer import LexerBuilder
 from grammars.automata.operations import intersect
 from grammars.automata.pattern_dfa import search
+from grammars.automata.reach import reachable_labels
 
 
 def warm_up() -> None:
@@ -15,4 +16,6 @@ def warm_up() -> None:
     names = json_string(search("a").difference(strings(["ab"])).with_length(2, 9))
     builder = LexerBuilder(max_states=1000)
     builder.accept(builder.embed(builder.literal(builder.start, b"{"), names), 0)
-    intersect(builder.determinise().dfa, names)
+    lexer = builder.determinise().dfa
+    intersect(lexer, names)
+    reachable_labels(lexer.next_state, lexer.label)

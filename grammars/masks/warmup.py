@@ -2,32 +2,58 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grammars.automata import warmup as automata
+from grammars.automata.compiling import kernels_announced
 from grammars.automata.dfa import DEAD, Dfa
+from grammars.automata.json_string import any_json_string
 from grammars.masks.compiled import AutomatonGrammar
+from grammars.masks.slice_cache import MIN_USES, SliceCache
 from grammars.pushdown.actions import Goto
+from grammars.pushdown.layout import UNBOUNDED
 from grammars.pushdown.tables import AutomatonTables
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from grammars.vocabulary import Vocabulary
 
 
-def warm_up(vocabulary: Vocabulary) -> None:
+def warm_up(vocabulary: Vocabulary, announce: Callable[[str], None] | None = None) -> None:
     """Compile every kernel of the masks, and build the trie and the encoder of the vocabulary.
 
     The first time on a machine takes many seconds; the compiled code is kept on disk, so that later
     starts take about one.
+
+    Args:
+        vocabulary: the tokens.
+        announce: told the name of each kernel that has to be compiled, when that begins.
     """
-    vocabulary.encode(b"")
-    tables = AutomatonTables()
-    matcher = AutomatonGrammar(tables, _Sentence(tables), 1, vocabulary).matcher()
-    matcher.forced_tokens()
-    for byte in b'"a"':
-        matcher.allowed_token_ids()
-        matcher.accept_token(vocabulary.encode(bytes([byte]))[0])
+    with nullcontext() if announce is None else kernels_announced(announce):
+        automata.warm_up()
+        vocabulary.encode(b"")
+        tables = AutomatonTables()
+        matcher = AutomatonGrammar(tables, _Sentence(tables), 1, vocabulary).matcher()
+        matcher.forced_tokens()
+        row = np.zeros(vocabulary.num_words, np.int32)
+        for byte in b'"a"':
+            matcher.fill_bitmask(row)
+            matcher.fill_closing_bitmask(row, tokens_left=0)
+            matcher.accept_token(vocabulary.encode(bytes([byte]))[0])
+        _make_slices(vocabulary)
+
+
+def _make_slices(vocabulary: Vocabulary) -> None:
+    """The slice of an open string, which nearly every schema needs."""
+    text = any_json_string()
+    slices = vocabulary.derive(SliceCache)
+    views = [slices.find(text, text.run(b'"')) for _ in range(MIN_USES)]
+    if views[-1] is not None:
+        views[-1].slice.inner_row(UNBOUNDED)
 
 
 class _Sentence:

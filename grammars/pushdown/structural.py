@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from grammars.pushdown.configs import (
 )
 from grammars.pushdown.distinct import Distinct, distinct_texts, forbids_repeat
 from grammars.pushdown.layouts import Closing, JsonContext
-from grammars.pushdown.lexers import lexer_of
+from grammars.pushdown.lexers import lexer_of, spelled_strings
 from grammars.pushdown.member_lexers import MIN_KEYS, MemberLexers, keys_at
 from grammars.pushdown.parts import is_nullable
 from grammars.pushdown.terminals import Scanned
@@ -56,6 +56,8 @@ class Item:
     tag: int
     config: ConfigId
 
+
+_STATES_OF_CHARACTER: Final = 64
 
 Items: TypeAlias = tuple[Item, ...]
 
@@ -418,9 +420,22 @@ class StructuralStates:
         if known is None:
             text = spec.text if isinstance(spec, JsonSchema) else '{"type": "object"}'
             graph = ValueGraph(text, self._limits, self._vocabulary.missing_bytes)
+            self._check_spellings(graph)
             known = JsonContext(graph, spec.whitespace, spec.property_order)
             self._contexts[spec] = known
         return known
+
+    def _check_spellings(self, graph: ValueGraph) -> None:
+        """Write large sets of strings as JSON now: what is too large is refused before any text.
+
+        Small sets are written where they are read; the states of a character are at most so many.
+        """
+        for strings in graph.string_sets():
+            content = strings.content
+            if content is None or strings.is_counted:
+                continue
+            if content.num_states * _STATES_OF_CHARACTER > self._limits.max_states:
+                spelled_strings(strings, self._limits.max_states)
 
     def _check_longest_match(self, lexer: Lexer, label: int, target: int) -> None:
         """Refuse a terminal that may go on with a symbol that could also begin what follows it.

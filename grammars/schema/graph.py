@@ -26,7 +26,7 @@ from grammars.schema.combine import ValueAlgebra
 from grammars.schema.constants import Constants
 from grammars.schema.document import Place, SchemaDocument
 from grammars.schema.exclusive import ExclusiveUnion
-from grammars.schema.leaves import exact, leaf_key
+from grammars.schema.leaves import exact, leaf_key, plain_text
 from grammars.schema.object_entries import ObjectEntries
 from grammars.schema.object_plan import ObjectPlan
 from grammars.schema.place_sketch import PlaceSketches
@@ -38,7 +38,7 @@ from grammars.schema.unique_arrays import UniqueArrays
 from grammars.schema.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Iterator
 
     from grammars.automata.codepoint_dfa import CodePointDfa
     from grammars.automata.dfa import Dfa
@@ -171,6 +171,13 @@ class ValueGraph:
         shapes = [shape for value in self._settled.values() for shape in value.objects]
         return any(shape.additional != self.nothing or shape.classes for shape in shapes)
 
+    def string_sets(self) -> Iterator[StringSet]:
+        """The sets of strings of all nodes that some value satisfies."""
+        for node in self._productive:
+            strings = None if self.is_plain_text(node) else self.settled(node).strings
+            if strings is not None:
+                yield strings
+
     def is_productive(self, node: NodeId) -> bool:
         """Whether some JSON value satisfies the node."""
         return node in self._productive
@@ -277,6 +284,12 @@ class ValueGraph:
             )
             self._is_inside[a, b] = known
         return known
+
+    def is_plain_text(self, node: NodeId) -> bool:
+        """Whether a node is a short string, which nothing can be wrong with."""
+        entry = self._nodes[node]
+        text = plain_text(entry.place.schema) if isinstance(entry, _SchemaNode) else None
+        return text is not None and self._algebra.scalars.can_spell(text)
 
     def tag_values(self, node: NodeId) -> frozenset[object] | None:
         """The constants of a node that is seen to have no other values; None for other nodes."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numba
+
+from grammars.automata.compiling import kernels_announced
 from grammars.compile import compile_grammar
 from grammars.masks import slices, trie, walk
 from grammars.masks.warmup import warm_up
@@ -14,7 +17,7 @@ KERNELS = {
     for name, value in vars(module).items()
     if hasattr(value, "signatures")
 }
-ENTRIES = ("_extends", "_preorder", "_set_bits", "_sort_tokens", "force", "step", "walk")
+ENTRIES = ("_extends", "_preorder", "_set_bits", "_sort_tokens", "ends", "force", "step", "walk")
 """The kernels that Python calls."""
 
 
@@ -34,3 +37,21 @@ def test_warm_up_compiles_every_kernel_for_the_types_that_requests_use():
     assert compiled_kernels() == warm
     # At a first start on a machine their helpers are compiled one by one, and are there too.
     assert {name: warm.get(name) for name in ENTRIES} == dict.fromkeys(ENTRIES, 1)
+
+
+def test_kernels_that_are_compiled_are_announced_by_name_and_their_helpers_are_not():
+    @numba.njit
+    def helper(value):
+        return value + 1
+
+    @numba.njit
+    def outer(value):
+        return helper(value) * 2
+
+    announced: list[str] = []
+    with kernels_announced(announced.append):
+        assert outer(1) == 4
+        assert outer(2) == 6
+    assert announced == ["outer"]
+    assert outer(1.5) == 5.0
+    assert announced == ["outer"]
