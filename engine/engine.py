@@ -218,7 +218,8 @@ class Engine:
         del self._sequences[sequence.request.request_id]
         self._counters.count_end(ending.reason, sequence.work, was_closed=sequence.was_closed)
         self._counters.rejected_tokens += ending.is_rejection
-        output = self._output(sequence, scored=scored, logprobs=logprobs)
+        # Nor shall the caller be told scores that are no numbers.
+        output = self._output(sequence, scored=scored if is_trusted else (), logprobs=logprobs)
         return dataclasses.replace(
             output,
             finish_reason=ending.reason,

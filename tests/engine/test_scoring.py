@@ -146,6 +146,7 @@ def test_scores_that_are_not_finite_end_the_request(engine, monkeypatch):
     monkeypatch.setattr(engine._runner, "run", poisoned)
     finished = score(engine, prompt(20), PromptScoring())
     assert finished.error == "the model gave no finite logit to choose from"
+    assert finished.prompt_logprobs == []
 
 
 @pytest.mark.parametrize(
