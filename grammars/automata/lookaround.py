@@ -15,7 +15,8 @@ holds a lookahead may hold under obligations only; these are added where it is p
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -28,14 +29,20 @@ from grammars.automata.pattern_ast import Anchor
 from grammars.automata.pattern_nfa import LookGuard
 from grammars.automata.subset import determinise
 from grammars.automata.unfolding import Assertions, Passages, Unfolding
+from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from grammars.automata.letters import Letters
     from grammars.automata.partition import Partition
     from grammars.automata.pattern_nfa import PatternNfa
     from grammars.automata.subset import SubsetTable
+
+MAX_LOOKAROUND_CELLS: Final = 4_000_000
+"""States times letters of one table, at most: lookbehinds side by side multiply the letters."""
 
 
 def resolve_assertions(
@@ -86,12 +93,14 @@ class _Resolver:
 
     def whole(self, nfa: PatternNfa) -> tuple[NDArray[np.int32], int, NDArray[np.bool_]]:
         places = Unfolding(self._known, nfa, reads_end=True)
-        table = determinise(places.nfa(), max_states=self._max_states, what="a pattern")
-        return self._monitor.read(table.next_state, table.start, self._max_states)
+        with self._counted_cells("a pattern") as max_states:
+            table = determinise(places.nfa(), max_states=max_states, what="a pattern")
+            return self._monitor.read(table.next_state, table.start, max_states)
 
     def look_ahead(self, number: int, look: PatternNfa) -> None:
         places = Unfolding(self._known, look, reads_end=True)
-        table = determinise(places.nfa(), max_states=self._max_states, what="a lookahead")
+        with self._counted_cells("a lookahead") as max_states:
+            table = determinise(places.nfa(), max_states=max_states, what="a lookahead")
         holds = self._known.obligations.add(*_rests(table, self._known.letters))
         for is_negated in (False, True):
             formula = self._known.obligations.negated(holds) if is_negated else holds
@@ -101,12 +110,13 @@ class _Resolver:
 
     def look_behind(self, number: int, look: PatternNfa) -> None:
         places = Unfolding(self._known, look, reads_end=False)
-        table = determinise(places.nfa(), max_states=self._max_states, what="a lookbehind")
-        value, formulas = _formulas(table, places, self._known.letters)
         before = self._known.letters
-        self._monitor, old_context, told = self._monitor.beside(
-            table.next_state, table.start, value, self._max_states
-        )
+        with self._counted_cells("a lookbehind") as max_states:
+            table = determinise(places.nfa(), max_states=max_states, what="a lookbehind")
+            value, formulas = _formulas(table, places, before)
+            self._monitor, old_context, told = self._monitor.beside(
+                table.next_state, table.start, value, max_states
+            )
         letters = self._monitor.letters
         old_of_letter = old_context[letters.context_of_letter]
         self._known.refine(letters, letters.class_of_letter * before.num_contexts + old_of_letter)
@@ -117,6 +127,24 @@ class _Resolver:
                 mask = mask_of((told == index)[letters.context_of_letter])
                 passages += [(mask, conjunction) for conjunction in passed]
             self._known.passages[LookGuard(number, is_negated)] = passages
+
+    @contextmanager
+    def _counted_cells(self, what: str) -> Iterator[int]:
+        """The states that a table over the letters of now may have.
+
+        Raises:
+            LimitExceededError: by a table with more than MAX_LOOKAROUND_CELLS cells.
+        """
+        most = MAX_LOOKAROUND_CELLS // self._known.letters.count
+        if most >= self._max_states:
+            yield self._max_states
+            return
+        try:
+            yield most
+        except LimitExceededError as error:
+            if error.limit != "max_states":
+                raise
+            raise LimitExceededError("max_lookaround_cells", MAX_LOOKAROUND_CELLS, what) from error
 
 
 def _rests(table: SubsetTable, letters: Letters) -> tuple[NDArray[np.int32], int]:

@@ -91,6 +91,7 @@ def test_a_lookaround_holds_where_ecma_262_says(pattern, accepts, rejects):
         ("(?:(?=.{0,300}x).)*y", "max_lookaround_places"),
         ("(?:(?=.*x.{15})(?!.*y.{9})[^])*$", "max_lookaround_places"),
         ("(?<=x.{20})y", "max_states"),
+        ("".join(f"(?<=a.{{{i}}})" for i in range(1, 13)), "max_lookaround_cells"),
         ("^(?=(a|b)*a(a|b){30}$)", "max_states"),
         (r"(?:\b.(?<=a.{40})){9}", "max_states"),
     ],
