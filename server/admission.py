@@ -11,11 +11,11 @@ import asyncio
 import time
 import uuid
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from engine.request import Request, SamplingParams
 from grammars.errors import GrammarError
-from grammars.spec import JsonSchema
+from grammars.spec import Cfg, Choice, JsonObject, JsonSchema, Regex, Structure
 from server.composition import compose
 from server.document import requested_document
 from server.errors import (
@@ -25,6 +25,7 @@ from server.errors import (
     OverloadedError,
     RequestError,
     UnavailableError,
+    UnsupportedValueError,
 )
 from server.sampling import choice_seed, sampling_params
 from server.tool_choice import CallMode, tool_use
@@ -136,6 +137,8 @@ async def admit(
 
     prompt = await asyncio.to_thread(services.prompts.build, request)
     reply_format = services.prompts.reply_format
+    if document is not None and tools.mode is CallMode.AUTO and reply_format.calls.opener is None:
+        _check_told_apart(document)
     spec = compose(
         tools, None if document is None else document.spec, prompt.thinking, reply_format
     )
@@ -186,6 +189,25 @@ def _check_size(param: str, num_chars: int, limit: int) -> None:
     if num_chars > limit:
         raise InvalidValueError(
             param, f"at most {limit} characters of JSON Schema are allowed, got {num_chars}"
+        )
+
+
+def _check_told_apart(document: Document) -> None:
+    """Beside bare JSON calls, a text must not be one that would be read as a call."""
+    match document.spec:
+        case Choice(options):
+            is_clear = not any(option.lstrip().startswith("{") for option in options)
+        case Cfg() | Structure():
+            is_clear = False
+        case JsonSchema() | JsonObject() | Regex():
+            is_clear = True  # the composition leaves such texts out
+        case _:
+            assert_never(document.spec)
+    if not is_clear:
+        raise UnsupportedValueError(
+            document.param,
+            "this model writes calls as bare JSON, which could not be told from such a text; set "
+            "tool_choice to 'none' or 'required', or use a JSON Schema or a regex",
         )
 
 

@@ -27,10 +27,16 @@ from grammars.spec import (
     JsonSchema,
     Literal,
     Part,
+    Regex,
     Sequence,
     Structure,
 )
-from server.calls.grammar import calls_or_json_part, calls_part, text_with_calls_part
+from server.calls.grammar import (
+    calls_or_json_part,
+    calls_part,
+    text_with_calls_part,
+    unlike_a_call,
+)
 from server.chat.thinking import Thinking
 from server.tool_choice import CallMode
 
@@ -86,6 +92,8 @@ def _answer(tools: ToolUse, document: DocumentSpec | None, reply_format: ReplyFo
                 return calls_or_json_part(
                     syntax, tools.tools, _as_schema(document), max_calls=tools.max_calls
                 )
+            if syntax.opener is None and isinstance(document, Regex):
+                document = unlike_a_call(syntax, document.pattern)
             calls = calls_part(syntax, tools.tools, max_calls=tools.max_calls)
             return Either((calls, _document(document)))
         case CallMode.REQUIRED | CallMode.NAMED:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -50,7 +51,12 @@ def text_with_calls_part(
     """
     opener = syntax.opener
     if opener is None:
-        return Either((calls_part(syntax, tools, max_calls=max_calls), _text_unlike_a_call(syntax)))
+        return Either(
+            (
+                calls_part(syntax, tools, max_calls=max_calls),
+                Embed(unlike_a_call(syntax, _ANY_TEXT)),
+            )
+        )
     if syntax.is_section:
         first, *rest = _calls(syntax, tools, max_calls)
         body = Sequence((_without_opener(first, opener), *rest))
@@ -179,19 +185,7 @@ def _without_opener(part: Part, opener: str) -> Part:
             raise AssertionError("calls begin with a literal")
 
 
-def _text_unlike_a_call(syntax: CallSyntax) -> Part:
-    r"""Text that does not begin with the words in front of a name, white space aside.
-
-    The complement of a list of words W1 \s* W2 ..., as nested optional groups: at each character
-    the text ends, or goes on otherwise, or goes on as the words do and is looked at further.
-    """
-    pattern = ""
-    for word in reversed(read_words(syntax.before_name)):
-        for index in range(len(word) - 1, -1, -1):
-            character = rf"\u{ord(word[index]):04x}"
-            goes_on = rf"|{character}{pattern}" if pattern else ""
-            if index:
-                pattern = rf"(?:[^{character}]{_ANY_TEXT}{goes_on})?"
-            else:
-                pattern = rf"\s*(?:[^\s{character}]{_ANY_TEXT}{goes_on})?"
-    return Embed(Regex(pattern))
+def unlike_a_call(syntax: CallSyntax, pattern: str) -> Regex:
+    """The texts of a pattern that do not begin with the words in front of a name."""
+    words = r"\s*".join(map(re.escape, read_words(syntax.before_name)))
+    return Regex(rf"(?!\s*{words})(?:{pattern})")

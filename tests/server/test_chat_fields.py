@@ -451,6 +451,29 @@ def test_the_input_of_a_custom_tool_is_held_to_its_grammar(tool_format):
     assert post(wrong, **fields).status_code == 500  # the script is held to the grammar
 
 
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"guided_regex": r"\{.*\}"}, '{"name": "g", "parameters": {"x": 1}}'),
+        ({"response_format": {"type": "json_object"}}, '{"name": "g", "parameters": {"x": 1}}'),
+        ({"guided_choice": ["a", '{"name": "g", "parameters": {"x": 1}}']}, None),
+        ({"grammar": GRAMMAR}, None),
+        ({"response_format": LEGACY_TAG}, None),
+    ],
+)
+def test_a_text_that_would_be_read_as_a_bare_call_is_left_out_or_refused(fields, text):
+    config = ServerConfig(tool_format="llama3_json")
+    tools = [{"type": "function", "function": {"name": "g"}}]
+    response = post(make_services(text or "ok", config=config), tools=tools, **fields)
+    if text is None:
+        assert response.status_code == 400
+        assert "could not be told from such a text" in response.json()["error"]["message"]
+        return
+    assert response.status_code == 500  # the script is held to the grammar
+    other = make_services('{"other": 1}', config=config)
+    assert choice_of(other, tools=tools, **fields)["message"]["content"] == '{"other": 1}'
+
+
 def test_a_message_can_be_continued():
     messages = [*USER, {"role": "assistant", "content": "Once upon"}]
     services = make_services(" a time", template=THINKING_TEMPLATE)
