@@ -78,6 +78,9 @@ class _Negation:
 _MAX_NESTED: Final = 16
 """Evaluations inside each other; beyond it branches of `oneOf` are taken to overlap."""
 
+_STATES_OF_CHARACTER: Final = 16
+"""More states than a JSON string takes for any of its characters, escapes included."""
+
 _Node: TypeAlias = _SchemaNode | _ConstantNode | _ValueNode | _Conjunction | _Negation
 
 
@@ -289,7 +292,9 @@ class ValueGraph:
         """Whether a node is a short string, which nothing can be wrong with."""
         entry = self._nodes[node]
         text = plain_text(entry.place.schema) if isinstance(entry, _SchemaNode) else None
-        return text is not None and self._algebra.scalars.can_spell(text)
+        if text is None or len(text) * _STATES_OF_CHARACTER > self._limits.max_states:
+            return False
+        return self._algebra.scalars.can_spell(text)
 
     def tag_values(self, node: NodeId) -> frozenset[object] | None:
         """The constants of a node that is seen to have no other values; None for other nodes."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from grammars.schema.keywords import SUPPORT, Support
 
 if TYPE_CHECKING:
     from grammars.schema.document import Json
 
-_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+_SHORT: Final = 256
+"""Characters of a string that no budget of automata can be too small for."""
 
 
 def leaf_key(schema: Json) -> object | None:
@@ -22,12 +24,28 @@ def leaf_key(schema: Json) -> object | None:
         return None
     parts = []
     for keyword, given in schema.items():
-        if SUPPORT.get(keyword, (Support.ANNOTATION,))[0] is Support.ANNOTATION:
+        if _annotates(keyword):
             continue
         if keyword in _REFERENCES or _holds_objects(given):
             return None
         parts.append((keyword, exact(given)))
     return "leaf", frozenset(parts)
+
+
+def plain_text(schema: Json) -> str | None:
+    """The string that is all a schema allows, where it is short; None for other schemas."""
+    if not isinstance(schema, dict):
+        return None
+    text = schema.get("const")
+    if not isinstance(text, str) or len(text) > _SHORT:
+        return None
+    others = schema.keys() - {"const"}
+    is_alone = all(schema[k] == "string" if k == "type" else _annotates(k) for k in others)
+    return text if is_alone else None
+
+
+def _annotates(keyword: str) -> bool:
+    return SUPPORT.get(keyword, (Support.ANNOTATION,))[0] is Support.ANNOTATION
 
 
 def _holds_objects(value: Json) -> bool:

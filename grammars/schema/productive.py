@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 class Evaluation(Protocol):
     """The graph, as the emptiness check sees it."""
 
+    def is_plain_text(self, node: NodeId) -> bool:
+        """Whether a node is a short string, which nothing can be wrong with."""
+        ...
+
     def settled(self, node: NodeId) -> Value:
         """The value of a node, in shapes whose plans can be followed."""
         ...
@@ -45,17 +49,20 @@ def productive_nodes(root: NodeId, graph: Evaluation) -> frozenset[NodeId]:
     """The nodes reachable from `root` that some value satisfies: a least fixpoint.
 
     A value is satisfiable by a scalar, or by a shape that can be closed with satisfiable members.
-    Every reachable node is evaluated, so whatever is wrong anywhere in the schema is found here.
+    Every reachable node is evaluated, so whatever is wrong anywhere in the schema is found here;
+    but for short strings: ten thousand constants are made into automata when they are written.
     """
     values: dict[NodeId, Value] = {}
+    productive: set[NodeId] = set()
     pending = [root]
     while pending:
         node = pending.pop()
-        if node not in values:
+        if graph.is_plain_text(node):
+            productive.add(node)
+        elif node not in values:
             values[node] = graph.settled(node)
             for plan in _plans(values[node], graph):
                 pending.extend(plan.nodes())
-    productive: set[NodeId] = set()
     waiting_for: dict[NodeId, set[NodeId]] = {}  # member -> nodes to look at again
     queue = list(values)
     while queue:
