@@ -16,6 +16,7 @@ COMMANDS: Final = MappingProxyType(  # name -> (module with main(arguments), wha
         "check": ("server.commands.check", "say whether a JSON Schema is enforced, or why not"),
         "generate": ("server.commands.generate", "write one constrained answer to the terminal"),
         "bench": ("server.commands.bench", "measure, against other engines where they exist"),
+        "eval": ("server.commands.eval", "judge a model's tool calls, constrained and not"),
     }
 )
 
