@@ -226,6 +226,8 @@ class AutomatonGrammar:
             if configuration.most_to_complete is None or configuration.most_to_complete > most:
                 ends, needed = self._needed_after(configuration, words)
                 configuration.most_to_complete = max(needed.values(), default=0)
+                if self._distinct is not None and not configuration.is_complete:
+                    most = max(most, min(needed.values()))  # the shortest way may be a repeat
                 far = [end for end, num_tokens in needed.items() if num_tokens > most]
                 words = words & ~_packed(np.isin(ends, far), len(words))
             return words

@@ -114,20 +114,19 @@ class DistinctTokens:
         for token_id in token_ids:
             begin, end = self._tokens.begin[token_id], self._tokens.end[token_id]
             is_new = self._tokens.symbols[begin] not in may_stay  # the text that the token ends
-            if not (is_new and self._sure.has(point, token_id)):
-                symbols = self._tokens.symbols[begin:end].tolist()
-                if self._is_refused(point, token_id, symbols):
+            is_sure = self._sure.has(point, token_id)
+            if not (is_new and is_sure):
+                after = self._walk.read(point, self._tokens.symbols[begin:end].tolist())
+                if after is None or not (is_sure or self._is_alive(point, token_id, after)):
                     yield token_id
 
-    def _is_refused(self, point: DistinctPoint, token_id: int, symbols: list[int]) -> bool:
-        after = self._walk.read(point, symbols)
-        if after is None:
-            return True
+    def _is_alive(self, point: DistinctPoint, token_id: int, after: DistinctPoint) -> bool:
+        """Whether the text can be completed after a crossing token."""
         if not _ends_at_most_one_text(point, after):
-            return not self._walk.is_alive(after)
+            return self._walk.is_alive(after)
         num_ways = self._walk.count_ways(after, MAX_WAYS)
         self._sure.add(point, token_id, num_ways)
-        return num_ways == 0
+        return num_ways > 0
 
     def _repeating(self, point: DistinctPoint) -> Iterator[NDArray[np.int32]]:
         """Tokens refused on the way through the earlier texts."""

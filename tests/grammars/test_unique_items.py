@@ -26,7 +26,7 @@ def unique(**keywords):
 
 
 def accepts(schema, text):
-    """Whether a text is accepted byte by byte; on the way each mask agrees with what is accepted."""
+    """Whether a text is accepted byte by byte; on the way masks agree with what is accepted."""
     matcher = compile_grammar(JsonSchema.from_value(schema), byte_vocabulary()).matcher()
     for byte in text.encode():
         is_allowed = byte in matcher.allowed_token_ids()
@@ -51,7 +51,8 @@ NAMED = {"properties": {"n": {"type": "string"}}, "required": ["n"], "type": "ob
         (unique(items={"type": "number"}), ["[1,1.5]", "[10,1]"], ["[1,1.0]", "[1.5, 1.5]"]),
         (unique(items={"type": "string"}), ['["a","aa"]', '["é","e"]', r'["\u001f","\u001e"]'],
          ['["a","a"]', r'["\u001f","\u001F"]', '["é","é"]', '["", ""]']),
-        (unique(), ['[{"a":1,"b":2},{"b":2,"a":2}]', '[{"a": 1},{"a": 2}]', '[{"a":", "},{"a":","}]'],
+        (unique(), ['[{"a":1,"b":2},{"b":2,"a":2}]', '[{"a": 1},{"a": 2}]',
+                    '[{"a":", "},{"a":","}]'],
          ['[{"a":1,"b":2},{"b":2,"a":1}]', '[{"a": 1},{"a":1}]', '[{"a":1,"a":2}]',
           '[{"k":[{"x":1,"y":2}]},{"k": [{"y":2,"x":1}]}]']),
         (unique(items=NAMED), ['[{"n": "x"}, {"n": "y"}, {"n": "x", "m": 1}]'],
@@ -77,8 +78,8 @@ def test_equal_elements_are_refused_where_they_end(schema, accepted, refused):
 FINITE = {
     "few": (unique(items={"enum": [1, 12, "a", "ab"]}, maxItems=3), [1, 12, "a", "ab"]),
     "all of them": (unique(items={"enum": [1, 2, 21]}, minItems=3), [1, 2, 21]),
-    "tuple": (unique(prefixItems=[{"enum": [1, 2]}, {"const": 1}], items={"enum": [2, 3]}, minItems=2),
-              [1, 2, 3]),
+    "tuple": (unique(prefixItems=[{"enum": [1, 2]}, {"const": 1}], items={"enum": [2, 3]},
+                     minItems=2), [1, 2, 3]),
     "tight tuple": (unique(prefixItems=[{"enum": [1, 2, 3]}, {"enum": [1, 2]}, {"enum": [1, 2]}],
                            items=False, minItems=3), [1, 2, 3]),
     "wide before narrow": (unique(prefixItems=[{"type": "integer", "minimum": 1, "maximum": 3},
@@ -89,8 +90,9 @@ FINITE = {
                                 {"type": "array", "items": {"const": 1}, "maxItems": 3}]}, [1, 2]),
     "nested": (unique(items=unique(items={"enum": [1, 2]}), maxItems=2),
                [[], [1], [2], [1, 2], [2, 1]]),
-    "objects": (unique(items={"type": "object", "properties": {"a": {"enum": [1, 2]}, "b": {"const": 1}},
-                              "additionalProperties": False}, maxItems=2),
+    "objects": (unique(items={"type": "object", "additionalProperties": False,
+                              "properties": {"a": {"enum": [1, 2]}, "b": {"const": 1}}},
+                       maxItems=2),
                 [{}, {"a": 1}, {"a": 2}, {"b": 1}, {"a": 1, "b": 1}, {"a": 2, "b": 1}]),
 }  # fmt: skip
 
@@ -319,6 +321,30 @@ def test_what_can_be_unique_compiles(schema):
     vocabulary = tiny_vocabulary()
     text = walk(schema, vocabulary, 5, hasty(vocabulary))
     jsonschema.validate(json.loads(text), schema)
+
+
+@pytest.mark.parametrize("name", [name for name in SPECS if name != "anything"])
+def test_a_text_that_has_to_close_does_so_soon(name):
+    """How long a text gets is told without what was written before; a few tokens may be missing."""
+    vocabulary = tiny_vocabulary()
+    matcher = compile_grammar(JsonSchema.from_value(SPECS[name]), vocabulary).matcher()
+    rng, written = random.Random(2), b""
+    while len(written) < 12 and not matcher.is_complete:
+        token = rng.choice(matcher.allowed_token_ids())
+        assert matcher.accept_token(token)
+        written += vocabulary.token_bytes.get(token, b"")
+    row = np.zeros(vocabulary.num_words, np.int32)
+    left = matcher.min_tokens_to_complete()
+    for _ in range(2 * left + 60):
+        if matcher.is_complete:
+            break
+        left = max(left - 1, 1)
+        matcher.fill_closing_bitmask(row, left)
+        bits = np.unpackbits(row.view(np.uint8), bitorder="little")
+        token = rng.choice(np.flatnonzero(bits).tolist())
+        assert matcher.accept_token(token)
+        written += vocabulary.token_bytes.get(token, b"")
+    jsonschema.validate(json.loads(written), SPECS[name])
 
 
 def test_a_text_outside_of_unique_arrays_shares_its_masks():
