@@ -137,16 +137,7 @@ async def admit(
 
     prompt = await asyncio.to_thread(services.prompts.build, request)
     reply_format = services.prompts.reply_format
-    if document is not None and tools.mode is CallMode.AUTO and reply_format.calls.opener is None:
-        _check_told_apart(document)
-    spec = compose(
-        tools, None if document is None else document.spec, prompt.thinking, reply_format
-    )
-    if spec is not None and request.continue_final_message and tools.mode is not CallMode.AUTO:
-        raise InvalidValueError(
-            "continue_final_message",
-            "a constraint holds for whole answers, so it cannot be combined with one",
-        )
+    spec = _asked_grammar(request, tools, document, prompt.thinking, reply_format)
     sampling = sampling_params(
         request,
         services.vocabulary,
@@ -190,6 +181,26 @@ def _check_size(param: str, num_chars: int, limit: int) -> None:
         raise InvalidValueError(
             param, f"at most {limit} characters of JSON Schema are allowed, got {num_chars}"
         )
+
+
+def _asked_grammar(
+    request: ChatCompletionRequest,
+    tools: ToolUse,
+    document: Document | None,
+    thinking: Thinking,
+    reply_format: ReplyFormat,
+) -> GrammarSpec | None:
+    """The grammar of the answer; see `server.composition`."""
+    is_auto = tools.mode is CallMode.AUTO
+    if document is not None and is_auto and reply_format.calls.opener is None:
+        _check_told_apart(document)
+    is_bound = document is not None or tools.mode in (CallMode.REQUIRED, CallMode.NAMED)
+    if request.continue_final_message and is_bound:
+        raise InvalidValueError(
+            "continue_final_message",
+            "a constraint holds for whole answers, so it cannot be combined with one",
+        )
+    return compose(tools, None if document is None else document.spec, thinking, reply_format)
 
 
 def _check_told_apart(document: Document) -> None:

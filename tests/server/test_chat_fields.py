@@ -387,6 +387,7 @@ def test_grammars_of_every_kind_bind_the_text(fields):
             {
                 "continue_final_message": True,
                 "messages": [*USER, {"role": "assistant", "content": "I"}],
+                "tools": [F],
                 "json_schema": {},
             },
             "continue_final_message",
