@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from grammars.errors import GrammarError, UnsatisfiableError
 from grammars.limits import CompileLimits
+from grammars.masks.distinct_walk import DistinctPoint, DistinctWalk
 from grammars.masks.reference import ReferenceWalk
 from grammars.pushdown.structural import StructuralStates
 from grammars.pushdown.tables import AutomatonTables
@@ -74,6 +75,7 @@ ARRAY_KEYWORDS = {
     "minItems": lambda rng, _: rng.randint(0, 3),
     "maxItems": lambda rng, _: rng.randint(0, 3),
     "unevaluatedItems": lambda rng, depth: random_schema(rng, depth),
+    "uniqueItems": lambda rng, _: rng.random() < 0.8,
 }
 LOGIC_KEYWORDS = {
     "allOf": lambda rng, depth: random_branches(rng, depth, 2),
@@ -152,12 +154,13 @@ class Judged:
         vocabulary = byte_vocabulary()
         tables = AutomatonTables()
         states = StructuralStates(Embed(JsonSchema(self.text)), tables, vocabulary, LIMITS)
-        self._walk = ReferenceWalk(tables, states, vocabulary)
-        self._start = self._walk.start(states.root)
+        self._plain = ReferenceWalk(tables, states, vocabulary)
+        self._walk = DistinctWalk(self._plain, states, tables)
+        self._start = DistinctPoint(self._plain.start(states.root))
 
     def accepts(self, text):
         read = self._walk.read(self._start, text.encode())
-        return read is not None and self._walk.is_complete(read)
+        return read is not None and self._plain.is_complete(read.plain)
 
     def accepts_in_some_order(self, document):
         return any(self.accepts(as_json(d)) for d in islice(orders(document), MAX_ORDERS))
@@ -167,17 +170,17 @@ class Judged:
         here, written = self._start, bytearray()
         while len(written) < MAX_BYTES:
             is_late = len(written) > FREE_BYTES
-            if self._walk.is_complete(here) and (is_late or rng.random() < 0.4):
+            if self._plain.is_complete(here.plain) and (is_late or rng.random() < 0.4):
                 return written.decode()
             wishes = CLOSING if is_late else BYTES
             for byte in (*rng.sample(wishes, len(wishes)), *range(256)):
                 read = self._walk.read(here, (byte,))
-                if read is not None:
+                if read is not None and self._walk.is_alive(read):
                     here = read
                     written.append(byte)
                     break
             else:
-                assert self._walk.is_complete(here), f"a dead end after {bytes(written)!r}"
+                assert self._plain.is_complete(here.plain), f"a dead end after {bytes(written)!r}"
                 return written.decode()
         return None
 
