@@ -8,24 +8,19 @@ it, in `server.gate`.
 from __future__ import annotations
 
 import asyncio
-import time
 import uuid
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 from engine.request import Request, SamplingParams
-from grammars.errors import GrammarError
-from grammars.spec import Cfg, Choice, JsonObject, JsonSchema, Regex, Structure
-from server.composition import compose
+from grammars.spec import JsonSchema
+from server.answer_grammar import asked_grammar, compile_asked
 from server.document import requested_document
 from server.errors import (
-    InvalidToolError,
     InvalidValueError,
     ModelNotFoundError,
     OverloadedError,
-    RequestError,
     UnavailableError,
-    UnsupportedValueError,
 )
 from server.sampling import choice_seed, sampling_params
 from server.tool_choice import CallMode, tool_use
@@ -35,7 +30,6 @@ from server.wire.policy import parse_chat_request
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from grammars.spec import GrammarSpec
     from server.chat.reply_format import ReplyFormat
     from server.chat.thinking import Thinking
     from server.document import Document
@@ -137,14 +131,14 @@ async def admit(
 
     prompt = await asyncio.to_thread(services.prompts.build, request)
     reply_format = services.prompts.reply_format
-    spec = _asked_grammar(request, tools, document, prompt.thinking, reply_format)
+    spec = asked_grammar(request, tools, document, prompt.thinking, reply_format)
     sampling = sampling_params(
         request,
         services.vocabulary,
         num_prompt_tokens=len(prompt.token_ids),
         max_model_len=services.model.max_model_len,
     )
-    grammar = None if spec is None else await _compile(spec, tools, document, services)
+    grammar = None if spec is None else await compile_asked(spec, tools, document, services)
     services.metrics.prompt_tokens.inc(len(prompt.token_ids))
     # A stop string would cut a document or a call in the middle: it ends free text only.
     has_free_text = tools.mode in (CallMode.NONE, CallMode.AUTO) and document is None
@@ -183,85 +177,8 @@ def _check_size(param: str, num_chars: int, limit: int) -> None:
         )
 
 
-def _asked_grammar(
-    request: ChatCompletionRequest,
-    tools: ToolUse,
-    document: Document | None,
-    thinking: Thinking,
-    reply_format: ReplyFormat,
-) -> GrammarSpec | None:
-    """The grammar of the answer; see `server.composition`."""
-    is_auto = tools.mode is CallMode.AUTO
-    if document is not None and is_auto and reply_format.calls.opener is None:
-        _check_told_apart(document)
-    is_bound = document is not None or tools.mode in (CallMode.REQUIRED, CallMode.NAMED)
-    if request.continue_final_message and is_bound:
-        raise InvalidValueError(
-            "continue_final_message",
-            "a constraint holds for whole answers, so it cannot be combined with one",
-        )
-    return compose(tools, None if document is None else document.spec, thinking, reply_format)
-
-
-def _check_told_apart(document: Document) -> None:
-    """Beside bare JSON calls, a text must not be one that would be read as a call."""
-    match document.spec:
-        case Choice(options):
-            is_clear = not any(option.lstrip().startswith("{") for option in options)
-        case Cfg() | Structure():
-            is_clear = False
-        case JsonSchema() | JsonObject() | Regex():
-            is_clear = True  # the composition leaves such texts out
-        case _:
-            assert_never(document.spec)
-    if not is_clear:
-        raise UnsupportedValueError(
-            document.param,
-            "this model writes calls as bare JSON, which could not be told from such a text; set "
-            "tool_choice to 'none' or 'required', or use a JSON Schema or a regex",
-        )
-
-
 def _check_capacity(services: Services, num_choices: int) -> None:
     if not services.engine.is_alive:
         raise UnavailableError("The engine has stopped; the server must be started again")
     if services.engine.stats().num_waiting + num_choices > services.config.max_waiting_requests:
         raise OverloadedError("Too many requests are waiting; try again later")
-
-
-async def _compile(
-    spec: GrammarSpec,
-    tools: ToolUse,
-    document: Document | None,
-    services: Services,
-) -> ServedGrammar:
-    started = time.perf_counter()
-    try:
-        return await services.compiler.compile(spec)
-    except GrammarError as error:
-        raise await _explained(error, tools, document, services) from error
-    finally:
-        services.metrics.compile_seconds.observe(time.perf_counter() - started)
-
-
-async def _explained(
-    error: GrammarError,
-    tools: ToolUse,
-    document: Document | None,
-    services: Services,
-) -> RequestError:
-    """Name the part that is to blame: the first that cannot be compiled alone."""
-    if document is not None and tools.mode in (CallMode.NONE, CallMode.AUTO):
-        try:
-            await services.compiler.compile(document.spec)
-        except GrammarError as own_error:
-            return document.refusal(str(own_error))
-    for tool in tools.tools:
-        try:
-            await services.compiler.compile(
-                tool.input_grammar or JsonSchema.from_value(tool.schema)
-            )
-        except GrammarError as own_error:
-            return InvalidToolError(tool.param, tool.name, str(own_error))
-    param = "tools" if tools.tools else None if document is None else document.param
-    return RequestError(f"The constraints cannot be combined: {error}", param=param)

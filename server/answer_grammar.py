@@ -1,0 +1,114 @@
+"""The grammar of an answer: what a request asks for as one spec, compiled or refused by name."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, assert_never
+
+from grammars.errors import GrammarError
+from grammars.spec import Cfg, Choice, JsonObject, JsonSchema, Regex, Structure
+from server.composition import compose
+from server.errors import (
+    InvalidToolError,
+    InvalidValueError,
+    RequestError,
+    UnsupportedValueError,
+)
+from server.tool_choice import CallMode
+
+if TYPE_CHECKING:
+    from grammars.spec import GrammarSpec
+    from server.chat.reply_format import ReplyFormat
+    from server.chat.thinking import Thinking
+    from server.document import Document
+    from server.grammar_compiler import ServedGrammar
+    from server.services import Services
+    from server.tool_choice import ToolUse
+    from server.wire.chat_request import ChatCompletionRequest
+
+
+def asked_grammar(
+    request: ChatCompletionRequest,
+    tools: ToolUse,
+    document: Document | None,
+    thinking: Thinking,
+    reply_format: ReplyFormat,
+) -> GrammarSpec | None:
+    """What `server.composition` makes of a request; None: the answer is free text.
+
+    Raises:
+        RequestError: parts that cannot be combined with this model's way of writing, or at all.
+    """
+    is_auto = tools.mode is CallMode.AUTO
+    if document is not None and is_auto and reply_format.calls.opener is None:
+        _check_told_apart(document)
+    is_bound = document is not None or tools.mode in (CallMode.REQUIRED, CallMode.NAMED)
+    if request.continue_final_message and is_bound:
+        raise InvalidValueError(
+            "continue_final_message",
+            "a constraint holds for whole answers, so it cannot be combined with one",
+        )
+    return compose(tools, None if document is None else document.spec, thinking, reply_format)
+
+
+def _check_told_apart(document: Document) -> None:
+    """Beside bare JSON calls, a text must not be one that would be read as a call."""
+    match document.spec:
+        case Choice(options):
+            is_clear = not any(option.lstrip().startswith("{") for option in options)
+        case Cfg() | Structure():
+            is_clear = False
+        case JsonSchema() | JsonObject() | Regex():
+            is_clear = True  # the composition leaves such texts out
+        case _:
+            assert_never(document.spec)
+    if not is_clear:
+        raise UnsupportedValueError(
+            document.param,
+            "this model writes calls as bare JSON, which could not be told from such a text; set "
+            "tool_choice to 'none' or 'required', or use a JSON Schema or a regex",
+        )
+
+
+async def compile_asked(
+    spec: GrammarSpec,
+    tools: ToolUse,
+    document: Document | None,
+    services: Services,
+) -> ServedGrammar:
+    """Compile the grammar of an answer.
+
+    Raises:
+        RequestError: the grammars room refuses it; the part that is to blame is named.
+        OverloadedError: too many compiles are waiting.
+    """
+    started = time.perf_counter()
+    try:
+        return await services.compiler.compile(spec)
+    except GrammarError as error:
+        raise await _explained(error, tools, document, services) from error
+    finally:
+        services.metrics.compile_seconds.observe(time.perf_counter() - started)
+
+
+async def _explained(
+    error: GrammarError,
+    tools: ToolUse,
+    document: Document | None,
+    services: Services,
+) -> RequestError:
+    """Name the part that is to blame: the first that cannot be compiled alone."""
+    if document is not None and tools.mode in (CallMode.NONE, CallMode.AUTO):
+        try:
+            await services.compiler.compile(document.spec)
+        except GrammarError as own_error:
+            return document.refusal(str(own_error))
+    for tool in tools.tools:
+        try:
+            await services.compiler.compile(
+                tool.input_grammar or JsonSchema.from_value(tool.schema)
+            )
+        except GrammarError as own_error:
+            return InvalidToolError(tool.param, tool.name, str(own_error))
+    param = "tools" if tools.tools else None if document is None else document.param
+    return RequestError(f"The constraints cannot be combined: {error}", param=param)
