@@ -81,9 +81,7 @@ class TextJudge:
                 for end in self._after(colon, members[key]):
                     yield from self._after_members(end, others, ", ")
 
-    def _after_elements(
-        self, start: DistinctPoint, elements: list[Any]
-    ) -> Iterator[DistinctPoint]:
+    def _after_elements(self, start: DistinctPoint, elements: list[Any]) -> Iterator[DistinctPoint]:
         ends = list(self._read(start, "["))
         for index, element in enumerate(elements):
             commas = [c for end in ends for c in self._read(end, ", " if index else "")]

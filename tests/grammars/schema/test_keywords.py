@@ -19,7 +19,7 @@ NEIGHBOURS = [(CELLS[i - distance], CELLS[i]) for i in range(len(CELLS)) for dis
 NEGATABLE = [cell for cell in CELLS if not cell.get("narrower_when_negated")]
 
 
-def satisfies(value: object, schema: object) -> bool:
+def satisfies(value: object, schema: dict[str, object]) -> bool:
     checker = Draft202012Validator.FORMAT_CHECKER
     return Draft202012Validator(schema, format_checker=checker).is_valid(value)
 
