@@ -8,8 +8,9 @@ from typing import Literal as OneOf
 from pydantic import Field
 
 from server.wire.base import WireModel
-from server.wire.formats import ResponseFormat, StructuredOutputs
+from server.wire.formats import ResponseFormat
 from server.wire.messages import Message
+from server.wire.sampling_fields import SamplingFields
 from server.wire.tools import FunctionChoice, FunctionDefinition, Tool, ToolChoice
 
 
@@ -20,7 +21,7 @@ class StreamOptions(WireModel):
     include_obfuscation: bool | None = None
 
 
-class ChatCompletionRequest(WireModel):
+class ChatCompletionRequest(SamplingFields):
     """A chat request; null means absent everywhere, as with OpenAI.
 
     Fields that are taken without effect are in `server.wire.policy.IGNORED_FIELDS`, those refused
@@ -40,34 +41,12 @@ class ChatCompletionRequest(WireModel):
     functions: list[FunctionDefinition] | None = None
     function_call: FunctionChoice | None = None
     response_format: ResponseFormat | None = None
-    structured_outputs: StructuredOutputs | None = None
-    guided_json: dict[str, object] | bool | str | None = None
-    guided_regex: str | None = None
-    guided_choice: list[str] | None = None
-    guided_grammar: str | None = None
-    grammar: str | None = None
-    json_schema: dict[str, object] | bool | None = None
-    on_length: OneOf["cut", "close"] | None = None
 
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     max_completion_tokens: Annotated[int, Field(ge=1)] | None = None
-    min_tokens: Annotated[int, Field(ge=0)] | None = None
-    stop: str | list[str] | None = None
-    stop_token_ids: list[Annotated[int, Field(ge=0)]] | None = None
-    ignore_eos: bool | None = None
 
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    top_p: Annotated[float, Field(ge=0, le=1)] | None = None
-    top_k: Annotated[int, Field(ge=-1)] | None = None
-    min_p: Annotated[float, Field(ge=0, lt=1)] | None = None
-    presence_penalty: Annotated[float, Field(ge=-2, le=2)] | None = None
-    frequency_penalty: Annotated[float, Field(ge=-2, le=2)] | None = None
-    repetition_penalty: Annotated[float, Field(gt=0, le=10)] | None = None
-    seed: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None
-    logit_bias: dict[str, Annotated[float, Field(ge=-100, le=100)]] | None = None
     logprobs: bool | None = None
     top_logprobs: Annotated[int, Field(ge=0, le=20)] | None = None
-    logprobs_of: OneOf["choice", "model"] | None = None
 
     reasoning_effort: OneOf["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = (
         None

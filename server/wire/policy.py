@@ -5,12 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
-from server.errors import UnknownParameterError, UnsupportedParameterError
-from server.wire.base import unknown_fields
 from server.wire.chat_request import ChatCompletionRequest
-from server.wire.validation import request_error
+from server.wire.parsing import parse_request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,15 +71,8 @@ def parse_chat_request(
         UnknownParameterError: an unknown field, with `strict_params`.
         RequestError: a field is missing or has a wrong value; `param` is its path.
     """
-    for name, way_out in REFUSED_FIELDS.items():
-        if body.get(name) is not None:
-            raise UnsupportedParameterError(name, way_out)
-    try:
-        request = ChatCompletionRequest.model_validate(body)
-    except ValidationError as error:
-        raise request_error(error, body) from error
+    request, unknown = parse_request(
+        ChatCompletionRequest, body, REFUSED_FIELDS, strict_params=strict_params
+    )
     ignored = tuple(name for name in IGNORED_FIELDS if getattr(request, name) is not None)
-    unknown = tuple(unknown_fields(request))
-    if unknown and strict_params:
-        raise UnknownParameterError(unknown[0])
     return ParsedChatRequest(request, ignored, unknown)

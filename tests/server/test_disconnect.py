@@ -6,9 +6,11 @@ import json
 import socket
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
+from server.grammar_compiler import GrammarCompiler
 from tests.support.chat_server import MODEL, make_services, running
 
 BODY = {"model": MODEL, "messages": [{"role": "user", "content": "hi"}]}
@@ -54,11 +56,12 @@ def test_a_client_that_goes_while_its_grammar_compiles_never_reaches_the_engine(
         is_compiling.set()
         assert may_go_on.wait(20)
 
-    services.compiler._compile_spec = slow_compile
+    compiler = GrammarCompiler(slow_compile, max_concurrent=1, max_waiting=8)
+    services = replace(services, compiler=compiler)
     with running(services) as url:
         wire = send_request(url, BODY | {"response_format": {"type": "json_object"}})
         assert is_compiling.wait(20)
         wire.close()
-        wait_until(lambda: services.compiler._num_pending == 0)
+        wait_until(lambda: compiler._num_pending == 0)
         may_go_on.set()
     assert services.engine.requests == []
