@@ -69,10 +69,10 @@ def load_backend(
     )
     announce("Building the vocabulary and its token trie")
     vocabulary = make_vocabulary(tokenizer, engine.info)
-    announce("Loading the mask kernels (compiled at the first start on a machine)")
+    announce("Loading the kernels of grammars (compiled at the first start on a machine)")
     try:
         backend = get_backend(grammar_backend)
-        warm_up(vocabulary)
+        warm_up(vocabulary, lambda kernel: announce(f"Compiling the kernel {kernel}"))
         backend.compile(JsonObject(), vocabulary)
     except (GrammarError, ValueError) as error:
         raise StartupError(f"{model_folder.name} cannot be served: {error}") from error

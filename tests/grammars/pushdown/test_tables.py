@@ -59,11 +59,11 @@ def test_actions_and_resumes_are_missing_until_they_are_written():
 
 def test_tables_over_their_budget_are_refused():
     empty = AutomatonTables().memory_bytes
-    tables = AutomatonTables(max_bytes=empty + 1000)
+    tables = AutomatonTables(max_bytes=empty + 4000)
     tables.add_state(lexer_start=0, num_labels=10, is_final=True)
     with pytest.raises(LimitExceededError) as refused:
         tables.add_state(lexer_start=0, num_labels=100, is_final=True)
     assert str(refused.value) == (
-        f"the automaton of this grammar needs more than max_table_bytes={empty + 1000}; "
+        f"the automaton of this grammar needs more than max_table_bytes={empty + 4000}; "
         "simplify it or raise the limit"
     )

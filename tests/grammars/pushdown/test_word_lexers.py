@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from grammars.pushdown.layouts import spell
 from grammars.pushdown.lexers import write_lexer
-from grammars.pushdown.terminals import Key, Strings, Word
+from grammars.pushdown.terminals import Key, OtherKey, Strings, Terminal, Word
 from grammars.pushdown.word_lexers import MAX_WORD_BYTES, word_lexer
+from grammars.schema.plans import AllBut
 from grammars.schema.value import StringSet
 
 TEXTS = st.sampled_from([b'"a"', b'"ab"', b'"b"', b'"a,b"', b'"\xc3\xa9"', b'""'])
@@ -42,13 +44,47 @@ def test_both_read_the_same_items_and_the_same_beginnings(terminals):
                 pending.append(longer)
 
 
+NAMES = ["a", "ab", "b", 'q"', "é", "\\n", "", "a,"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    declared=st.sets(st.sampled_from(NAMES), min_size=1),
+    read=st.sets(st.sampled_from(NAMES)),
+    follows=st.booleans(),
+    gap=GAPS,
+    may_close=st.booleans(),
+)
+def test_other_keys_are_all_but_the_declared_ones(declared, read, follows, gap, may_close):
+    keys = [Key(spell(name), follows, gap) for name in sorted(declared & read)]
+    closing = [Word((b"}",))] if may_close else []
+    terminals: tuple[Terminal, ...] = (
+        *keys,
+        OtherKey(AllBut(frozenset(declared)), follows, gap),
+        *closing,
+    )
+    fast, plain = word_lexer(terminals), write_lexer(terminals, 1000)
+    assert fast is not None
+    pending, seen = [(b"", fast.dfa.start, plain.dfa.start)], set()
+    for text, state, plain_state in pending:
+        assert readings(fast, text) == readings(plain, text)
+        for byte in range(256):
+            after, plain_after = fast.dfa.step(state, byte), plain.dfa.step(plain_state, byte)
+            assert (after == 0) == (plain_after == 0)
+            if after and (after, plain_after) not in seen:
+                seen.add((after, plain_after))
+                pending.append((text + bytes([byte]), after, plain_after))
+
+
 @pytest.mark.parametrize(
     "terminals",
     [
         (Word((300,)),),
         (Strings(StringSet(), is_counted=False),),
         (Word((b"a", b"b")),),
-        (Word((b"," + b'"x',)), Key(b'"x"', True, b" ")),
+        (Word((b'"x"',)), Key(b'"x"', True, b" ")),
+        (Key(b'"x"', True, b" "), OtherKey(AllBut(frozenset("a")), True, b" ")),
+        (OtherKey(AllBut(frozenset()), True, b" "),),
         tuple(Word((b"%d" % number * 4,)) for number in range(MAX_WORD_BYTES // 4)),
     ],
 )
