@@ -43,7 +43,7 @@ _WAYS_OUT: Final = MappingProxyType(  # path without indexes -> what to do about
 
 
 def request_error(error: ValidationError, body: Mapping[str, object]) -> RequestError:
-    """The error that tells the most: of the deepest path that exists in the body.
+    """The error that tells the most: of the deepest path in the body, the first in the body.
 
     A union reports one error for each member; those at the same place are joined with "or".
     """
@@ -51,7 +51,8 @@ def request_error(error: ValidationError, body: Mapping[str, object]) -> Request
         (_path_of(problem, body), problem)
         for problem in error.errors(include_url=False, include_input=True)
     ]
-    deepest = max(problems, key=lambda problem: len(problem[0]))[0]
+    order = {name: place for place, name in enumerate(body)}
+    deepest = max(problems, key=lambda problem: _precedence(problem[0], order))[0]
     here = [problem for path, problem in problems if path == deepest]
     path = format_path(deepest)
     if all(problem["type"] in _MISSING for problem in here):
@@ -61,6 +62,12 @@ def request_error(error: ValidationError, body: Mapping[str, object]) -> Request
         return UnsupportedValueError(path, f"{_given(here[0])} is not supported; {way_out}")
     messages = dict.fromkeys(map(_sentence, here))
     return InvalidValueError(path, " or ".join(filter(None, messages))[:_MAX_MESSAGE_CHARS])
+
+
+def _precedence(path: Sequence[str | int], order: Mapping[str, int]) -> tuple[int, int]:
+    """The deepest path goes first, then what stands first in the body; missing fields go last."""
+    first = str(path[0]) if path else ""
+    return len(path), -order.get(first, len(order))
 
 
 def _path_of(problem: ErrorDetails, body: Mapping[str, object]) -> tuple[str | int, ...]:
