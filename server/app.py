@@ -9,13 +9,13 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
+from server.error_shapes import error_shape, shaped_error
 from server.errors import (
     MethodNotAllowedError,
     NotFoundError,
     RequestError,
     ServerError,
     answer_of,
-    error_body,
 )
 from server.gate import Gate
 from server.routes.chat import chat_routes
@@ -41,7 +41,7 @@ _HINTS = {
 
 
 def create_app(services: Services, *, lifespan: Lifespan | None = None) -> FastAPI:
-    """The application. All answers, errors included, have OpenAI's shapes.
+    """The application. Errors have the shape of the API whose path was asked.
 
     Args:
         services: what the routes work with.
@@ -67,11 +67,12 @@ def create_app(services: Services, *, lifespan: Lifespan | None = None) -> FastA
     return app
 
 
-async def _answer_error(_request: Request, error: Exception) -> Response:
+async def _answer_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, ServerError)
     answer = answer_of(error)
+    told = shaped_error(error, error_shape(request.url.path), request.state.request_id)
     return Response(
-        msgspec.json.encode(error_body(error)),
+        msgspec.json.encode(told),
         status_code=answer.status,
         headers=dict(answer.headers),
         media_type="application/json",

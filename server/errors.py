@@ -7,6 +7,7 @@ ServerError
 │   ├── InvalidValueError            a field has a value that it may not have
 │   ├── MissingFieldError            a required field is absent
 │   ├── UnsupportedParameterError    a field that we do not honour and may not ignore
+│   │   └── UnsupportedThreadError       Anthropic's `thread`: its clients send all messages instead
 │   ├── UnsupportedValueError        a known field, with a value that we do not honour
 │   ├── UnknownParameterError        a field that nobody knows (--strict-params only)
 │   ├── ContextLengthError           the prompt does not fit
@@ -97,6 +98,17 @@ class UnsupportedParameterError(RequestError):
         )
 
 
+class UnsupportedThreadError(UnsupportedParameterError):
+    """Anthropic's `thread`: the messages so far are not kept here.
+
+    Clients know this refusal by its code, and send the whole conversation from then on.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("thread", "send all messages of the conversation without it")
+        self.code = "thread_unsupported_request"
+
+
 class UnsupportedValueError(RequestError):
     """A known field with a value that we do not honour."""
 
@@ -178,7 +190,7 @@ class AuthenticationError(ServerError):
 
     def __init__(self) -> None:
         super().__init__(
-            "A valid API key is needed: send it as 'Authorization: Bearer KEY'",
+            "A valid API key is needed: send it as 'Authorization: Bearer KEY' or 'x-api-key: KEY'",
             code="invalid_api_key",
         )
 
@@ -295,13 +307,19 @@ def renamed(error: RequestError, names: Mapping[str, str]) -> RequestError:
             that fits counts, and a path that none fits stays as it is.
     """
     param = error.param or ""
-    fitting = [name for name in names if re.match(rf"{re.escape(name)}(?![^.\[])", param)]
+    fitting = [name for name in names if param == name or param.startswith((f"{name}.", f"{name}["))]
     if not fitting:
         return error
     name = max(fitting, key=len)
     renamed_param = names[name] + param.removeprefix(name)
     message = error.message.replace(param, renamed_param)
     return RequestError(message, param=renamed_param, code=error.code)
+
+
+def reason_of(error: ServerError) -> str:
+    """What was wrong in one word for metrics, as `context_length`: the name of the class."""
+    name = type(error).__name__.removesuffix("Error")
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
 def answer_of(error: ServerError) -> HttpAnswer:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from starlette.requests import ClientDisconnect
 
+from server.error_shapes import error_shape, id_headers, shaped_error
 from server.errors import (
     AuthenticationError,
     HeadersTooLargeError,
@@ -19,10 +20,11 @@ from server.errors import (
     ServerError,
     UnavailableError,
     answer_of,
-    error_body,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from server.config import ServerConfig
@@ -64,6 +66,8 @@ class Gate:
             await self._app(scope, receive, send)
             return
         request_id = f"req_{uuid.uuid4().hex}"
+        shape = error_shape(scope["path"])
+        scope.setdefault("state", {})["request_id"] = request_id
         status: int | None = None
 
         async def send_with_id(message: Message) -> None:
@@ -72,7 +76,7 @@ class Gate:
                 status = message["status"]
                 message["headers"] = [
                     *message.get("headers", ()),
-                    (b"x-request-id", request_id.encode()),
+                    *id_headers(shape, request_id),
                 ]
             await send(message)
 
@@ -82,7 +86,7 @@ class Gate:
                 with self._lifecycle.answering():
                     await self._app(scope, receive, send_with_id)
             else:
-                await send_error(send_with_id, refusal)
+                await _send_error(send_with_id, refusal, shaped_error(refusal, shape, request_id))
         except ClientDisconnect:
             _log.info("%s: the client has gone", request_id)
         except Exception:
@@ -90,7 +94,8 @@ class Gate:
             if status is not None:
                 raise  # the answer has begun: the connection must break
             message = f"An error of the server; its log has it under {request_id}"
-            await send_error(send_with_id, InternalError(message))
+            fault = InternalError(message)
+            await _send_error(send_with_id, fault, shaped_error(fault, shape, request_id))
         finally:
             # The route's own path: its label must not grow with what clients make up.
             path = getattr(scope.get("route"), "path", "other")
@@ -106,19 +111,23 @@ class Gate:
             return MalformedHttpError("Send Content-Length or Transfer-Encoding, not both")
         if scope["path"] in _OPEN_PATHS:
             return None
-        if self._api_key_hashes and not self._has_key(headers.get(b"authorization", b"")):
+        if self._api_key_hashes and not any(map(self._is_known, _given_keys(headers))):
             return AuthenticationError()
         if self._lifecycle.is_draining and scope["path"] != "/metrics":
             return UnavailableError("The server is shutting down; send the request to another one")
         return None
 
-    def _has_key(self, authorization: bytes) -> bool:
-        scheme, _, key = authorization.partition(b" ")
-        if scheme.lower() != b"bearer":
-            return False
+    def _is_known(self, key: bytes) -> bool:
         digest = hashlib.sha256(key.strip()).digest()
         # All are compared, so the time does not tell which one came close.
         return sum(hmac.compare_digest(digest, known) for known in self._api_key_hashes) > 0
+
+
+def _given_keys(headers: Mapping[bytes, bytes]) -> list[bytes]:
+    """The keys of a request: OpenAI's clients send a bearer token, Anthropic's an `x-api-key`."""
+    scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
+    bearer = [token] if scheme.lower() == b"bearer" else []
+    return [*bearer, *([headers[b"x-api-key"]] if b"x-api-key" in headers else [])]
 
 
 def _num_header_bytes(scope: Scope) -> int:
@@ -126,10 +135,9 @@ def _num_header_bytes(scope: Scope) -> int:
     return len(scope["raw_path"]) + len(scope["query_string"]) + lines
 
 
-async def send_error(send: Send, error: ServerError) -> None:
-    """Answer with an error, in OpenAI's shape."""
+async def _send_error(send: Send, error: ServerError, told: Mapping[str, object]) -> None:
     answer = answer_of(error)
-    body = msgspec.json.encode(error_body(error))
+    body = msgspec.json.encode(told)
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     headers += [(name.encode(), value.encode()) for name, value in answer.headers]
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
