@@ -75,7 +75,7 @@ class ValueSamples:
 
     Args:
         graph: where the nodes are.
-        limits: `max_places` bounds the steps of one search.
+        limits: a tenth of `max_places` bounds the steps of one search.
     """
 
     def __init__(self, graph: Graph, limits: CompileLimits) -> None:
@@ -104,7 +104,7 @@ class _Search:
     def __init__(self, graph: Graph, limits: CompileLimits, most: int) -> None:
         self._graph = graph
         self._max_states = limits.max_states
-        self._num_left = limits.max_places + 4 * most
+        self._num_left = limits.max_places // 10 + 4 * most
         self._most = most
         self._is_cut = False
 
@@ -152,6 +152,8 @@ class _Search:
                 for key in self._keys(step.key):
                     if key not in members:
                         for value in self._values(step.node, depth):
+                            if self._num_left < 0:
+                                return
                             yield from self._objects(
                                 plan, step.place, {**members, key: value}, depth
                             )
@@ -171,6 +173,8 @@ class _Search:
             taken = {exact(element) for element in elements} if is_unique else set()
             for step in plan.steps(place):
                 for value in self._values(step.node, depth):
+                    if self._num_left < 0:
+                        return
                     if exact(value) not in taken:
                         longer = [*elements, value]
                         yield from self._arrays(
