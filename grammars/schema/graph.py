@@ -8,10 +8,8 @@ Evaluation is iterative: a chain of ten thousand `$ref`s costs no stack.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
-from functools import reduce
-from operator import and_
-from typing import TYPE_CHECKING, Final, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from grammars.errors import (
     InvalidGrammarError,
@@ -27,13 +25,21 @@ from grammars.schema.constants import Constants
 from grammars.schema.document import Place, SchemaDocument
 from grammars.schema.exclusive import ExclusiveUnion
 from grammars.schema.leaves import exact, leaf_key, plain_text
+from grammars.schema.node_sketches import NodeSketches
+from grammars.schema.nodes import (
+    Conjunction,
+    ConstantNode,
+    Negation,
+    Node,
+    SchemaNode,
+    ValueNode,
+    members_of,
+)
 from grammars.schema.object_entries import ObjectEntries
 from grammars.schema.object_plan import ObjectPlan
-from grammars.schema.place_sketch import PlaceSketches
 from grammars.schema.plans import live_places
 from grammars.schema.productive import live_value, productive_nodes, unsatisfiable_member
 from grammars.schema.samples import ValueSamples
-from grammars.schema.sketch import sketch_of_constants, sketch_of_value
 from grammars.schema.unique_arrays import UniqueArrays
 from grammars.schema.value import Value
 
@@ -46,33 +52,7 @@ if TYPE_CHECKING:
     from grammars.schema.document import Json
     from grammars.schema.plans import ObjectPlace, PlaceT, Plan
     from grammars.schema.resources import DynamicScope
-    from grammars.schema.sketch import Sketch
     from grammars.schema.value import ArrayShape, NodeId, ObjectShape, StringSet
-
-
-@dataclass(frozen=True, slots=True)
-class _SchemaNode:
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
-class _ConstantNode:
-    value: Json
-
-
-@dataclass(frozen=True, slots=True)
-class _ValueNode:
-    value: Value
-
-
-@dataclass(frozen=True, slots=True)
-class _Conjunction:
-    members: tuple[NodeId, ...]  # in order of appearance, which is the order of keys
-
-
-@dataclass(frozen=True, slots=True)
-class _Negation:
-    node: NodeId
 
 
 _MAX_NESTED: Final = 16
@@ -80,8 +60,6 @@ _MAX_NESTED: Final = 16
 
 _STATES_OF_CHARACTER: Final = 16
 """More states than a JSON string takes for any of its characters, escapes included."""
-
-_Node: TypeAlias = _SchemaNode | _ConstantNode | _ValueNode | _Conjunction | _Negation
 
 
 class _ReenteredError(Exception):
@@ -106,7 +84,7 @@ class ValueGraph:
     ) -> None:
         self._document = SchemaDocument(text)
         self._limits = limits
-        self._nodes: list[_Node] = []
+        self._nodes: list[Node] = []
         self._ids: dict[object, NodeId] = {}
         self._values: dict[NodeId, Value] = {}
         self._open: set[NodeId] = set()
@@ -122,9 +100,7 @@ class ValueGraph:
         self.anything = self._schema_node(Place("(anything)", True))
         self.nothing = self._schema_node(Place("(nothing)", False))
         self._algebra = ValueAlgebra(self, limits, missing_bytes)
-        self._place_sketches = PlaceSketches(self._document)
-        self._sketches: dict[NodeId, Sketch] = {}
-        self._is_inside: dict[tuple[NodeId, NodeId], bool] = {}
+        self._sketches = NodeSketches(self._nodes, self._document, self._algebra.everything)
         self._constants = Constants(self._algebra, self._constant_node, self.nothing)
         self._exclusive = ExclusiveUnion(self._algebra, self, self._try_evaluate)
         self._unique_arrays = UniqueArrays(
@@ -234,15 +210,15 @@ class ValueGraph:
     def describe(self, node: NodeId) -> str:
         """Where a node comes from, for error messages and drawings."""
         match self._nodes[node]:
-            case _SchemaNode(place):
+            case SchemaNode(place):
                 return place.pointer or "(root)"
-            case _ConstantNode(value):
+            case ConstantNode(value):
                 return json.dumps(value, default=str)  # a decimal between quotes will do here
-            case _ValueNode():
+            case ValueNode():
                 return "(value)"
-            case _Conjunction(members):
+            case Conjunction(members):
                 return " and ".join(self.describe(member) for member in members)
-            case _Negation(negated):
+            case Negation(negated):
                 return f"not ({self.describe(negated)})"
 
     def child(self, pointer: str, schema: Json, scope: DynamicScope) -> NodeId:
@@ -257,7 +233,7 @@ class ValueGraph:
 
     def value_node(self, value: Value) -> NodeId:
         """The node of a value."""
-        return self._intern(value, _ValueNode(value))
+        return self._intern(value, ValueNode(value))
 
     def conjoin(self, a: NodeId, b: NodeId) -> NodeId:
         """The node of what is in both."""
@@ -267,38 +243,32 @@ class ValueGraph:
             return b
         if self.nothing in (a, b):
             return self.nothing
-        if self._sketch(a).excludes(self._sketch(b)):
+        if self._sketches.of(a).excludes(self._sketches.of(b)):
             return self.nothing
         if self.is_surely_inside(a, b) or self.is_surely_inside(b, a):
             return a if self.is_surely_inside(a, b) else b
         members = tuple(dict.fromkeys([*self._members(a), *self._members(b)]))
         if any(self._ids.get(("not", member)) in members for member in members):
             return self.nothing
-        return self._intern(frozenset(members), _Conjunction(members))
+        return self._intern(frozenset(members), Conjunction(members))
 
     def is_surely_inside(self, a: NodeId, b: NodeId) -> bool:
         """Whether a node is seen to be a part of another, without evaluating either."""
         if a in (b, self.nothing) or b == self.anything:
             return True
-        known = self._is_inside.get((a, b))
-        if known is None:
-            known = set(self._members(a)).issuperset(self._members(b)) or self._sketch(a).is_inside(
-                self._sketch(b)
-            )
-            self._is_inside[a, b] = known
-        return known
+        return self._sketches.is_inside(a, b)
 
     def is_plain_text(self, node: NodeId) -> bool:
         """Whether a node is a short string, which nothing can be wrong with."""
         entry = self._nodes[node]
-        text = plain_text(entry.place.schema) if isinstance(entry, _SchemaNode) else None
+        text = plain_text(entry.place.schema) if isinstance(entry, SchemaNode) else None
         if text is None or len(text) * _STATES_OF_CHARACTER > self._limits.max_states:
             return False
         return self._algebra.scalars.can_spell(text)
 
     def tag_values(self, node: NodeId) -> frozenset[object] | None:
         """The constants of a node that is seen to have no other values; None for other nodes."""
-        return self._sketch(node).upper.constants
+        return self._sketches.of(node).upper.constants
 
     def negate(self, node: NodeId) -> NodeId:
         """The node of what is not in another."""
@@ -307,8 +277,8 @@ class ValueGraph:
         entry = self._nodes[node]
         return (
             entry.node
-            if isinstance(entry, _Negation)
-            else self._intern(("not", node), _Negation(node))
+            if isinstance(entry, Negation)
+            else self._intern(("not", node), Negation(node))
         )
 
     def settled(self, node: NodeId) -> Value:
@@ -333,11 +303,11 @@ class ValueGraph:
     def _pointer(self, node: NodeId) -> str:
         """The pointer of a subschema that a node is made of."""
         match self._nodes[node]:
-            case _SchemaNode(place):
+            case SchemaNode(place):
                 return place.pointer
-            case _Conjunction(members):
+            case Conjunction(members):
                 return self._pointer(members[0])
-            case _Negation(negated):
+            case Negation(negated):
                 return self._pointer(negated)
             case _:
                 return ""
@@ -389,18 +359,18 @@ class ValueGraph:
 
     def _parts(self, node: NodeId) -> Parts:
         match self._nodes[node]:
-            case _Conjunction(members):
+            case Conjunction(members):
                 return Parts(members, self._conjunction)
-            case _Negation(negated):
+            case Negation(negated):
                 return Parts((negated,), lambda values: self._algebra.complement(values[0]))
-            case _ConstantNode(value):
+            case ConstantNode(value):
                 return Parts((), lambda _: self._constants.only(value))
-            case _ValueNode(own):
+            case ValueNode(own):
                 return Parts((), lambda _: own)
-            case _SchemaNode(Place(schema=bool(everything))):
+            case SchemaNode(Place(schema=bool(everything))):
                 own = self._algebra.everything if everything else Value()
                 return Parts((), lambda _: own)
-            case _SchemaNode(place):
+            case SchemaNode(place):
                 return Applicators(
                     place,
                     self._document,
@@ -411,26 +381,6 @@ class ValueGraph:
                     self._limits,
                 ).parts()
 
-    def _sketch(self, node: NodeId) -> Sketch:
-        known = self._sketches.get(node)
-        if known is None:
-            known = self._make_sketch(node)
-            self._sketches[node] = known
-        return known
-
-    def _make_sketch(self, node: NodeId) -> Sketch:
-        match self._nodes[node]:
-            case _SchemaNode(place):
-                return self._place_sketches.of(place)
-            case _ConstantNode(constant):
-                return sketch_of_constants([constant])
-            case _ValueNode(value):
-                return sketch_of_value(value, self._algebra.everything)
-            case _Conjunction(members):
-                return reduce(and_, map(self._sketch, members))
-            case _Negation(negated):
-                return ~self._sketch(negated)
-
     def _conjunction(self, values: list[Value]) -> Value:
         total = values[0]
         for value in values[1:]:
@@ -439,16 +389,15 @@ class ValueGraph:
 
     def _schema_node(self, place: Place) -> NodeId:
         key = leaf_key(place.schema) or (place.pointer, place.scope)
-        return self._intern(key, _SchemaNode(place))
+        return self._intern(key, SchemaNode(place))
 
     def _constant_node(self, value: Json) -> NodeId:
-        return self._intern(("constant", exact(value)), _ConstantNode(value))
+        return self._intern(("constant", exact(value)), ConstantNode(value))
 
     def _members(self, node: NodeId) -> tuple[NodeId, ...]:
-        entry = self._nodes[node]
-        return entry.members if isinstance(entry, _Conjunction) else (node,)
+        return members_of(node, self._nodes[node])
 
-    def _intern(self, key: object, entry: _Node) -> NodeId:
+    def _intern(self, key: object, entry: Node) -> NodeId:
         known = self._ids.get(key)
         if known is None:
             if len(self._nodes) >= self._limits.max_schema_nodes:
