@@ -47,25 +47,34 @@ async def _wait_for_disconnect(receive: Receive) -> None:
 
 
 class EventStreamResponse(Response):
-    """An answer of server-sent events.
+    """An answer that is sent while it is made: server-sent events, or lines of JSON.
 
     The chunks are closed (and what they are made from aborted) as soon as the client goes, also
-    while nothing is sent. A comment is sent after `keep_alive_s` seconds of silence.
+    while nothing is sent. What clients pass over is sent after `keep_alive_s` seconds of silence.
 
     Args:
         chunks: encoded events.
         headers: extra response headers.
         keep_alive_s: seconds.
+        keep_alive: what is sent then; the default is a comment.
+        media_type: of the answer.
     """
 
     def __init__(
-        self, chunks: AsyncGenerator[bytes, None], headers: dict[str, str], keep_alive_s: float
+        self,
+        chunks: AsyncGenerator[bytes, None],
+        headers: dict[str, str],
+        keep_alive_s: float,
+        *,
+        keep_alive: bytes = b": keep-alive\n\n",
+        media_type: str = "text/event-stream",
     ) -> None:
         no_buffers = {"cache-control": "no-cache", "x-accel-buffering": "no"}
-        super().__init__(headers=no_buffers | headers, media_type="text/event-stream")
+        super().__init__(headers=no_buffers | headers, media_type=media_type)
         del self.headers["content-length"]
         self._chunks = chunks
         self._keep_alive_s = keep_alive_s
+        self._keep_alive = keep_alive
         self._was_silent = True
         self._sending = asyncio.Lock()
 
@@ -89,13 +98,13 @@ class EventStreamResponse(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _ping(self, send: Send) -> None:
-        """Send a comment for each period in which nothing else was sent."""
+        """Send a sign of life for each period in which nothing else was sent."""
         while True:
             self._was_silent = True
             await asyncio.sleep(self._keep_alive_s)
             if self._was_silent:
                 async with self._sending:
-                    await send(_body(b": keep-alive\n\n"))
+                    await send(_body(self._keep_alive))
 
 
 def _body(chunk: bytes) -> dict[str, object]:

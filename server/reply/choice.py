@@ -37,6 +37,7 @@ class ReplyStep:
         num_tokens: tokens of the step.
         num_reasoning_tokens: those of them that are thoughts or their tags.
         finish: set on the last step.
+        stop_string: on the last step: the stop string that ended the text, if one did.
         was_closed: on the last step: the length limit has narrowed what was written, so that it is
             whole (`on_length: "close"`).
     """
@@ -46,6 +47,7 @@ class ReplyStep:
     num_tokens: int = 0
     num_reasoning_tokens: int = 0
     finish: FinishName | None = None
+    stop_string: str | None = None
     was_closed: bool = False
 
 
@@ -119,6 +121,7 @@ class ChoiceReply:
             num_tokens=num_tokens,
             num_reasoning_tokens=num_reasoning_tokens,
             finish=None if finish is None else self._finish_name(finish),
+            stop_string=self._stops.found,
             was_closed=output.was_closed,
         )
 

@@ -16,6 +16,9 @@ class StopStrings:
 
     Args:
         stops: the strings, none of them empty; the text ends before the first that is found.
+
+    Attributes:
+        found: the string that has ended the text.
     """
 
     def __init__(self, stops: Sequence[str]) -> None:
@@ -23,7 +26,12 @@ class StopStrings:
         self._failures = [_failure_table(stop) for stop in stops]
         self._matched = [0] * len(stops)
         self._waiting = ""
-        self.has_stopped = False
+        self.found: str | None = None
+
+    @property
+    def has_stopped(self) -> bool:
+        """Whether one of the strings has ended the text."""
+        return self.found is not None
 
     def feed(self, text: str) -> str:
         """The text that is certainly before any stop string; "" once one was found."""
@@ -32,10 +40,10 @@ class StopStrings:
         for index, character in enumerate(text):
             for which in range(len(self._stops)):
                 if self._advance(which, character):
-                    self.has_stopped = True
+                    self.found = self._stops[which]
                     before = self._waiting + text[: index + 1]
                     self._waiting = ""
-                    return before[: len(before) - len(self._stops[which])]
+                    return before[: len(before) - len(self.found)]
         text = self._waiting + text
         end = len(text) - max(self._matched)
         self._waiting = text[end:]
