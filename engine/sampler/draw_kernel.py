@@ -1,9 +1,6 @@
 """Numba kernels of drawing on the CPU: the likeliest token, and one draw a row, without a sort.
 
-Tokens are put into narrow buckets by their likelihood. Top-k, top-p and min-p each keep the
-beginning of the tokens sorted by it, so only the bucket in which the shortest of the three ends
-needs to be sorted, and the one into which the random number falls. A row is computed alone, in one
-order.
+A row is computed alone, in one order.
 """
 
 from __future__ import annotations
@@ -14,6 +11,8 @@ from typing import TYPE_CHECKING
 import numba
 import numpy as np
 
+from engine.sampler.filtered_kernel import DEEPEST, draw_filtered
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -23,13 +22,6 @@ _FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 _LOG2_E = np.float32(1.4426950408889634)
 _LN2_HIGH = np.float32(0.693359375)
 _LN2_LOW = np.float32(-2.12194440e-4)
-
-_DEEPEST = np.float32(87)
-"""A depth is how far a logit lies below the largest, over the temperature. exp(-depth) of more is
-no normal float32; such a token is never drawn."""
-
-_BUCKETS_PER_UNIT = 16
-_NUM_BUCKETS = 87 * _BUCKETS_PER_UNIT
 
 _LANES = 16
 _BLOCK = 256
@@ -107,7 +99,7 @@ def draw_rows(
         is_filtered = top_p[row] < 1 or top_k[row] < vocab_size
         _weigh(depths, np.float32(0) if is_filtered else min_p[row], weights, powers, sums)
         if is_filtered:
-            token_ids[row] = _draw_filtered(
+            token_ids[row] = draw_filtered(
                 depths, weights, sums.sum(), top_k[row], top_p[row], min_p[row], uniform[row]
             )
         else:
@@ -129,7 +121,7 @@ def _weigh(
         result = weights[block * _BLOCK : (block + 1) * _BLOCK]
         # Cephes' expf, in a form that LLVM vectorises.
         for i in range(here.shape[0]):
-            x = -min(here[i], _DEEPEST)
+            x = -min(here[i], DEEPEST)
             power = np.float32(math.floor(x * _LOG2_E + np.float32(0.5)))
             x = x - power * _LN2_HIGH - power * _LN2_LOW
             y = np.float32(1.9875691500e-4)
@@ -143,7 +135,7 @@ def _weigh(
         total = np.float32(0)
         for i in range(here.shape[0]):
             weight = result[i] * scales[i]
-            weight = weight if here[i] < _DEEPEST and weight >= least else np.float32(0)
+            weight = weight if here[i] < DEEPEST and weight >= least else np.float32(0)
             result[i] = weight
             total += weight
         sums[block] = total
@@ -170,136 +162,3 @@ def _invert(weights: NDArray[np.float32], sums: NDArray[np.float64], uniform: fl
             if before > target:
                 break
     return token_id
-
-
-@numba.njit(nogil=True, cache=True)
-def _draw_filtered(
-    depths: NDArray[np.float32],
-    weights: NDArray[np.float32],
-    total: float,
-    top_k: int,
-    top_p: float,
-    min_p: float,
-    uniform: float,
-) -> int:
-    """Top-k, then top-p of what is left, then min-p; the likeliest token always stays."""
-    buckets = np.empty(weights.shape[0], np.int16)
-    counts = np.zeros(_NUM_BUCKETS, np.int64)
-    masses = np.zeros(_NUM_BUCKETS, np.float64)
-    for token in range(weights.shape[0]):
-        buckets[token] = -1
-        if weights[token] > 0:
-            bucket = int(depths[token] * _BUCKETS_PER_UNIT)
-            buckets[token] = bucket
-            counts[bucket] += 1
-            masses[bucket] += weights[token]
-
-    mass = total
-    if top_k < counts.sum():
-        mass = _mass_of_first(depths, weights, buckets, counts, masses, top_k)
-
-    last_bucket, num_kept, kept_mass = _find_end(
-        depths, weights, buckets, counts, masses, top_k, top_p * mass, min_p
-    )
-    target = uniform * kept_mass
-    before = 0.0
-    chosen = 0
-    for bucket in range(last_bucket + 1):
-        if counts[bucket] == 0 or (bucket < last_bucket and before + masses[bucket] <= target):
-            before += masses[bucket]
-            continue
-        num_here = num_kept if bucket == last_bucket else counts[bucket]
-        for token_id in _sorted_bucket(depths, buckets, bucket, counts[bucket])[:num_here]:
-            chosen = int(token_id)
-            before += weights[chosen]
-            if before > target:
-                return chosen
-    return chosen
-
-
-@numba.njit(nogil=True, cache=True)
-def _find_end(
-    depths: NDArray[np.float32],
-    weights: NDArray[np.float32],
-    buckets: NDArray[np.int16],
-    counts: NDArray[np.int64],
-    masses: NDArray[np.float64],
-    top_k: int,
-    max_mass: float,
-    min_p: float,
-) -> tuple[int, int, float]:
-    """Where the kept tokens end.
-
-    Args:
-        depths: of all tokens, as the next two.
-        weights: exp(-depth).
-        buckets: -1 where the weight is 0.
-        counts: of each bucket's tokens.
-        masses: of each bucket's weights.
-        top_k: tokens to keep at most.
-        max_mass: a token is kept if those before it weigh less.
-        min_p: a token is kept if it weighs at least as much.
-
-    Returns:
-        The last bucket of which tokens are kept, how many of it, and the weight of all.
-    """
-    last_bucket, num_kept, num_before, mass = 0, 0, 0, 0.0
-    for bucket in range(_NUM_BUCKETS):
-        if counts[bucket] == 0:
-            continue
-        lightest = math.exp(-(bucket + 2) / _BUCKETS_PER_UNIT)  # and a little less, for rounding
-        if (
-            num_before + counts[bucket] <= top_k
-            and mass + masses[bucket] < max_mass
-            and lightest >= min_p
-        ):
-            last_bucket, num_kept = bucket, counts[bucket]
-            num_before += counts[bucket]
-            mass += masses[bucket]
-            continue
-        in_order = _sorted_bucket(depths, buckets, bucket, counts[bucket])
-        for num_here, token_id in enumerate(in_order, 1):
-            weight = weights[token_id]
-            # The likeliest stays whatever is asked.
-            if num_before > 0 and (num_before >= top_k or mass >= max_mass or weight < min_p):
-                return last_bucket, num_kept, mass
-            num_before += 1
-            mass += weight
-            last_bucket, num_kept = bucket, num_here
-    return last_bucket, num_kept, mass
-
-
-@numba.njit(nogil=True, cache=True)
-def _mass_of_first(
-    depths: NDArray[np.float32],
-    weights: NDArray[np.float32],
-    buckets: NDArray[np.int16],
-    counts: NDArray[np.int64],
-    masses: NDArray[np.float64],
-    num_tokens: int,
-) -> float:
-    """The weight of the likeliest `num_tokens` tokens; there are more."""
-    num_before, mass = 0, 0.0
-    for bucket in range(_NUM_BUCKETS):
-        if num_before + counts[bucket] > num_tokens:
-            ordered = _sorted_bucket(depths, buckets, bucket, counts[bucket])
-            for token in ordered[: num_tokens - num_before]:
-                mass += weights[token]
-            return mass
-        num_before += counts[bucket]
-        mass += masses[bucket]
-    return mass
-
-
-@numba.njit(nogil=True, cache=True)
-def _sorted_bucket(
-    depths: NDArray[np.float32], buckets: NDArray[np.int16], bucket: int, count: int
-) -> NDArray[np.int64]:
-    """The tokens of one bucket, likeliest first, equal ones by their ids."""
-    token_ids = np.empty(count, np.int64)
-    num_found = 0
-    for token in range(buckets.shape[0]):
-        if buckets[token] == bucket:
-            token_ids[num_found] = token
-            num_found += 1
-    return token_ids[np.argsort(depths[token_ids], kind="mergesort")]
