@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 import msgspec
 from fastapi import APIRouter, Request, Response
 
 from server.admission import admit_chat
+from server.answer.headers import effect_headers
 from server.answer.ids import answer_head
 from server.answer.stream import streamed_answer
 from server.answer.whole import whole_answer
@@ -18,12 +18,7 @@ from server.disconnect import EventStreamResponse, unless_disconnected
 from server.generation import Generation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from server.admission import AdmittedChat
     from server.services import Services
-
-_MAX_NAMED = 20
 
 
 def chat_routes(services: Services) -> APIRouter:
@@ -38,7 +33,7 @@ def chat_routes(services: Services) -> APIRouter:
         )
         generation = Generation(chat, services)
         head = answer_head(services.model)
-        headers = _headers(chat)
+        headers = effect_headers(chat.ignored, chat.unknown)
         if chat.request.stream:
             chunks = streamed_answer(generation, chat, head, services.vocabulary)
             return EventStreamResponse(chunks, headers, services.config.keep_alive_s)
@@ -48,19 +43,3 @@ def chat_routes(services: Services) -> APIRouter:
         return Response(msgspec.json.encode(answer), headers=headers, media_type="application/json")
 
     return router
-
-
-def _headers(chat: AdmittedChat) -> dict[str, str]:
-    """What had no effect is named: known fields as ignored, others as unknown."""
-    headers = {}
-    if chat.ignored:
-        headers["x-tightrope-ignored"] = _names(chat.ignored)
-    if chat.unknown:
-        headers["x-tightrope-unknown"] = _names(chat.unknown)
-    return headers
-
-
-def _names(names: Sequence[str]) -> str:
-    shown = [quote(name[:64], safe="[]._-") for name in names[:_MAX_NAMED]]
-    rest = [f"and {len(names) - _MAX_NAMED} more"] if len(names) > _MAX_NAMED else []
-    return ", ".join(shown + rest)
