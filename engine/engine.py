@@ -119,6 +119,8 @@ class Engine:
         counters = dataclasses.replace(
             self._counters,
             preemptions=self._scheduler.num_preemptions,
+            masks=self._masks.num_masks,
+            mask_seconds=self._masks.seconds,
             finished=dict(self._counters.finished),
         )
         return EngineStats(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -48,6 +49,10 @@ class MaskBuffer:
         max_num_rows: places that a step can sample.
         padded_vocab_size: tokens of a row.
         pin_memory: page-locked memory, for asynchronous copies to a CUDA device.
+
+    Attributes:
+        num_masks: rows filled since the start.
+        seconds: wall time that this took.
     """
 
     def __init__(self, max_num_rows: int, padded_vocab_size: int, *, pin_memory: bool) -> None:
@@ -56,6 +61,8 @@ class MaskBuffer:
         self._rows: NDArray[np.int32] = self._bitmask.numpy()
         self._is_narrowed = np.zeros(max_num_rows, np.bool_)
         self._executor = ThreadPoolExecutor(1, "tightrope-masks")
+        self.num_masks = 0
+        self.seconds = 0.0
 
     def start_fill(self, jobs: Sequence[MaskJob]) -> Future[list[str | None]]:
         """Fill the rows of the jobs, one behind the other, in the background.
@@ -86,11 +93,14 @@ class MaskBuffer:
         self._executor.shutdown(wait=True)
 
     def _fill(self, jobs: Sequence[MaskJob]) -> list[str | None]:
+        began = time.perf_counter()
         sentences = []
         end = 0
         for job in jobs:
             begin, end = end, end + job.num_rows
             sentences.append(self._fill_isolated(job, begin))
+        self.num_masks += end
+        self.seconds += time.perf_counter() - began
         return sentences
 
     def _fill_isolated(self, job: MaskJob, begin: int) -> str | None:

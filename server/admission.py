@@ -173,7 +173,7 @@ def _check_schema_sizes(tools: ToolUse, document: Document | None, limit: int) -
 def _check_size(param: str, num_chars: int, limit: int) -> None:
     if num_chars > limit:
         raise InvalidValueError(
-            param, f"at most {limit} characters of JSON Schema are allowed, got {num_chars}"
+            param, f"at most max_schema_chars={limit} characters are allowed, got {num_chars}"
         )
 
 
@@ -181,4 +181,7 @@ def _check_capacity(services: Services, num_choices: int) -> None:
     if not services.engine.is_alive:
         raise UnavailableError("The engine has stopped; the server must be started again")
     if services.engine.stats().num_waiting + num_choices > services.config.max_waiting_requests:
-        raise OverloadedError("Too many requests are waiting; try again later")
+        raise OverloadedError(
+            f"Already max_waiting_requests={services.config.max_waiting_requests} are waiting; "
+            "try again later"
+        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, assert_never
 
 from grammars.errors import GrammarError
@@ -82,13 +81,11 @@ async def compile_asked(
         RequestError: the grammars room refuses it; the part that is to blame is named.
         OverloadedError: too many compiles are waiting.
     """
-    started = time.perf_counter()
     try:
-        return await services.compiler.compile(spec)
+        with services.metrics.compiling():
+            return await services.compiler.compile(spec)
     except GrammarError as error:
         raise await _explained(error, tools, document, services) from error
-    finally:
-        services.metrics.compile_seconds.observe(time.perf_counter() - started)
 
 
 async def _explained(

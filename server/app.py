@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
+from server.cors import Cors
 from server.error_shapes import error_shape, shaped_error
 from server.errors import (
     MethodNotAllowedError,
@@ -18,9 +19,11 @@ from server.errors import (
     answer_of,
 )
 from server.gate import Gate
+from server.response_store import ResponseStore
 from server.routes.chat import chat_routes
 from server.routes.health import health_routes
 from server.routes.models import model_routes
+from server.routes.responses import responses_routes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +38,6 @@ _HINTS = {
     "/v1/embeddings": "this server generates text; use a server of embedding models",
     "/v1/completions": _USE_CHAT,
     "/v1/messages": _USE_CHAT,
-    "/v1/responses": _USE_CHAT,
     "/chat/completions": "the base URL ends with /v1; use /v1/chat/completions",
 }
 
@@ -56,19 +58,30 @@ def create_app(services: Services, *, lifespan: Lifespan | None = None) -> FastA
         lifespan=lifespan,
     )
     app.include_router(chat_routes(services))
+    app.include_router(
+        responses_routes(services, ResponseStore(services.config.response_store_bytes))
+    )
     app.include_router(model_routes(services))
     app.include_router(health_routes(services))
+    app.state.metrics = services.metrics
     app.add_exception_handler(ServerError, _answer_error)
     app.add_exception_handler(HTTPException, _answer_http_error)
     app.add_exception_handler(RequestValidationError, _answer_validation_error)
     app.add_middleware(
-        Gate, config=services.config, metrics=services.metrics, lifecycle=services.lifecycle
+        Gate,
+        config=services.config,
+        metrics=services.metrics,
+        lifecycle=services.lifecycle,
+        tracing=services.tracing,
     )
+    if services.config.cors_origins:
+        app.add_middleware(Cors, origins=services.config.cors_origins)
     return app
 
 
 async def _answer_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, ServerError)
+    request.app.state.metrics.count_refusal(error)
     answer = answer_of(error)
     told = shaped_error(error, error_shape(request.url.path), request.state.request_id)
     return Response(

@@ -129,9 +129,10 @@ def load_server(
         template = ChatTemplate(tokenizer)
     except ValueError as error:
         raise StartupError(f"{model_folder.name} cannot be served: {error}") from error
+    model = _served_model(model_folder, engine, vocabulary, server_config)
     services = Services(
         config=server_config,
-        model=_served_model(model_folder, engine, vocabulary, server_config),
+        model=model,
         prompts=PromptBuilder(
             template,
             tokenizer.backend_tokenizer.to_str(),
@@ -141,7 +142,7 @@ def load_server(
         vocabulary=vocabulary,
         compiler=compiler,
         engine=engine,
-        metrics=Metrics(),
+        metrics=Metrics(model.names[0]),
     )
     return LoadedServer(services, engine)
 

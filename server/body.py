@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 
 from server.errors import BodyTimeoutError, BodyTooLargeError, MediaTypeError
@@ -29,9 +30,13 @@ async def read_json_object(request: Request, config: ServerConfig) -> dict[str, 
     """
     _check_headers(request)
     body = await _read_bytes(request, config)
-    if len(body) <= _INLINE_BYTES:
-        return parse_json_object(body, max_depth=config.max_json_depth)
-    return await asyncio.to_thread(parse_json_object, body, max_depth=config.max_json_depth)
+    parse = partial(
+        parse_json_object,
+        body,
+        max_depth=config.max_json_depth,
+        max_number_chars=config.max_number_chars,
+    )
+    return parse() if len(body) <= _INLINE_BYTES else await asyncio.to_thread(parse)
 
 
 def _check_headers(request: Request) -> None:
@@ -55,6 +60,6 @@ async def _read_bytes(request: Request, config: ServerConfig) -> bytes:
                     raise BodyTooLargeError(config.max_body_bytes)
     except TimeoutError as error:
         raise BodyTimeoutError(
-            f"The request body did not arrive within {config.body_timeout_s:g} s"
+            f"The request body did not arrive within body_timeout_s={config.body_timeout_s:g} s"
         ) from error
     return bytes(body)

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
+from typing import Final, TypeAlias, get_args
 from typing import Literal as OneOf
-from typing import TypeAlias, get_args
+
+_ORIGIN: Final = re.compile(r"\*|https?://[^/?#\s]+")
+
+_MAX_INT_DIGITS: Final = 4300
+"""What `int` reads by default: its time grows with the square of the digits."""
 
 ToolFormatName: TypeAlias = OneOf[
     "auto",
@@ -31,6 +37,10 @@ class ServerConfig:
         served_names: the names that `model` may have in a request; the first is the one answered
             with. Empty: the model's own name.
         accept_any_model: answer requests for every model name (for clients that hard-code one).
+        tls_cert_file: PEM file with the certificate and its chain; with tls_key_file: HTTPS.
+        tls_key_file: PEM file with the certificate's private key, without a passphrase.
+        cors_origins: origins whose pages in browsers may call the server, as
+            `https://app.example`; `*`: all. Without any, browsers refuse other pages' calls.
         api_key_hashes: SHA-256 digests of the accepted keys (see `hash_api_key`); empty: no key is
             needed. Keys themselves are not kept.
         tool_format: how the model writes tool calls; auto: as its chat template shows.
@@ -42,10 +52,14 @@ class ServerConfig:
         max_header_bytes: bytes of the request line and all headers.
         header_timeout_s: seconds until a connection must have sent its headers.
         body_timeout_s: seconds until a request must have sent its body.
+        queue_timeout_s: seconds until a request must have its first output, queue and prompt
+            included; then it gets a 429.
         generation_timeout_s: seconds that one request may spend in compile, queue and engine.
         keep_alive_s: seconds of silence in a stream after which a comment is sent.
         drain_timeout_s: seconds that running requests get after a stop signal.
+        response_store_bytes: memory for stored responses (`store`, `previous_response_id`).
         max_json_depth: nesting of arrays and objects in a body.
+        max_number_chars: characters of a number in a body.
         max_messages: messages of a chat.
         max_tools: tools of a request.
         max_stop_strings: stop strings of a request.
@@ -58,12 +72,17 @@ class ServerConfig:
         max_schema_chars: characters of one JSON Schema (response format or tool parameters).
         max_choices: options of a `choice` constraint.
         max_waiting_requests: requests waiting in the engine; beyond it others get a 429.
+        max_requests_per_key: requests that one API key may have under way; beyond it a 429. Without
+            keys there is no such limit.
     """
 
     host: str = "127.0.0.1"
     port: int = 8000
     served_names: tuple[str, ...] = ()
     accept_any_model: bool = False
+    tls_cert_file: str | None = None
+    tls_key_file: str | None = None
+    cors_origins: tuple[str, ...] = ()
     api_key_hashes: tuple[bytes, ...] = ()
     tool_format: ToolFormatName = "auto"
     grammar_backend: str = "tightrope"
@@ -74,10 +93,13 @@ class ServerConfig:
     max_header_bytes: int = 64 * 2**10
     header_timeout_s: float = 30.0
     body_timeout_s: float = 60.0
+    queue_timeout_s: float = 120.0
     generation_timeout_s: float = 600.0
     keep_alive_s: float = 15.0
     drain_timeout_s: float = 30.0
     max_json_depth: int = 128
+    response_store_bytes: int = 64 * 2**20
+    max_number_chars: int = 1_000
     max_messages: int = 10_000
     max_tools: int = 256
     max_stop_strings: int = 16
@@ -89,6 +111,7 @@ class ServerConfig:
     max_schema_chars: int = 4 * 2**20
     max_choices: int = 100_000
     max_waiting_requests: int = 512
+    max_requests_per_key: int = 256
 
     def __post_init__(self) -> None:
         if not 0 <= self.port < 2**16:
@@ -96,6 +119,16 @@ class ServerConfig:
         if self.tool_format not in get_args(ToolFormatName):
             known = ", ".join(get_args(ToolFormatName))
             raise ValueError(f"tool_format: {self.tool_format!r} is unknown; use one of {known}")
+        if (self.tls_cert_file is None) != (self.tls_key_file is None):
+            raise ValueError("tls_cert_file and tls_key_file: both are needed, or none")
+        for origin in self.cors_origins:
+            if not _ORIGIN.fullmatch(origin):
+                raise ValueError(
+                    f"cors_origins: {origin!r} is no origin; write scheme and host, as "
+                    "https://app.example, or *"
+                )
+        if self.max_number_chars > _MAX_INT_DIGITS:
+            raise ValueError(f"max_number_chars: at most {_MAX_INT_DIGITS} can be read")
         for name in self.__dataclass_fields__:
             value = getattr(self, name)
             is_limit = name.startswith("max_") or name.endswith(("_bytes", "_s"))

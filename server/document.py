@@ -157,5 +157,7 @@ def _choice_document(options: list[str], param: str, max_choices: int) -> Docume
     if not options:
         raise InvalidValueError(param, "at least 1 option is needed")
     if len(options) > max_choices:
-        raise InvalidValueError(param, f"at most {max_choices} are allowed, got {len(options)}")
+        raise InvalidValueError(
+            param, f"at most max_choices={max_choices} are allowed, got {len(options)}"
+        )
     return Document(Choice(tuple(options)), param)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 import logging
+import time
 import uuid
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -21,6 +23,8 @@ from server.errors import (
     UnavailableError,
     answer_of,
 )
+from server.key_load import KeyLoad
+from server.logs import request_id_of_task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
     from server.config import ServerConfig
     from server.lifecycle import Lifecycle
     from server.metrics import Metrics
+    from server.tracing import Tracing
 
 _OPEN_PATHS = frozenset({"/health", "/ready"})
 """Served without a key: they say nothing but yes or no."""
@@ -42,30 +47,42 @@ class Gate:
 
     * Every answer has an `x-request-id` of our own making; one that a client sends is not used.
     * Once keys are set, every path but those above needs one, unknown paths too.
+    * A key may have `max_requests_per_key` POSTs under way.
     * Once the server drains, new requests are refused, but for those paths.
     * Whatever is raised below becomes an error body; the traceback goes to the log alone.
 
     Args:
         app: the application.
-        config: keys and the limit of headers.
+        config: keys, the limits of headers and of a key's requests.
         metrics: counts answers.
         lifecycle: knows whether the server drains, and is told of requests under way.
+        tracing: is told of the client's trace.
     """
 
     def __init__(
-        self, app: ASGIApp, *, config: ServerConfig, metrics: Metrics, lifecycle: Lifecycle
+        self,
+        app: ASGIApp,
+        *,
+        config: ServerConfig,
+        metrics: Metrics,
+        lifecycle: Lifecycle,
+        tracing: Tracing,
     ) -> None:
         self._app = app
         self._api_key_hashes = config.api_key_hashes
         self._max_header_bytes = config.max_header_bytes
         self._metrics = metrics
         self._lifecycle = lifecycle
+        self._tracing = tracing
+        self._key_load = KeyLoad(config.max_requests_per_key)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        began = time.perf_counter()
         request_id = f"req_{uuid.uuid4().hex}"
+        request_id_of_task.set(request_id)
         shape = error_shape(scope["path"])
         scope.setdefault("state", {})["request_id"] = request_id
         status: int | None = None
@@ -81,12 +98,12 @@ class Gate:
             await send(message)
 
         try:
-            refusal = self._refusal(scope)
-            if refusal is None:
-                with self._lifecycle.answering():
-                    await self._app(scope, receive, send_with_id)
-            else:
-                await _send_error(send_with_id, refusal, shaped_error(refusal, shape, request_id))
+            with ExitStack() as stack:
+                self._admit(scope, stack)
+                await self._app(scope, receive, send_with_id)
+        except ServerError as refusal:
+            self._metrics.count_refusal(refusal)
+            await _send_error(send_with_id, refusal, shaped_error(refusal, shape, request_id))
         except ClientDisconnect:
             _log.info("%s: the client has gone", request_id)
         except Exception:
@@ -99,28 +116,51 @@ class Gate:
         finally:
             # The route's own path: its label must not grow with what clients make up.
             path = getattr(scope.get("route"), "path", "other")
-            self._metrics.http_requests.labels(path, "gone" if status is None else status).inc()
+            told = "gone" if status is None else status
+            self._metrics.http_requests.labels(path, told).inc()
+            seconds = round(time.perf_counter() - began, 6)
+            facts = {"method": scope["method"], "path": path, "status": told, "seconds": seconds}
+            _log.info("%s: %s %s %s, %g s", request_id, *facts.values(), extra={"fields": facts})
 
-    def _refusal(self, scope: Scope) -> ServerError | None:
-        """What is wrong with a request before its body is looked at."""
+    def _admit(self, scope: Scope, stack: ExitStack) -> None:
+        """Check a request before its body is looked at, and count it while it is answered.
+
+        Args:
+            scope: the request.
+            stack: left when it has been answered.
+
+        Raises:
+            ServerError: it is refused.
+        """
         headers = dict(scope["headers"])
         if _num_header_bytes(scope) > self._max_header_bytes:
-            return HeadersTooLargeError(self._max_header_bytes)
+            raise HeadersTooLargeError(self._max_header_bytes)
         if b"content-length" in headers and b"transfer-encoding" in headers:
             # RFC 9112, section 6.1: where proxies disagree on the end, requests can be smuggled.
-            return MalformedHttpError("Send Content-Length or Transfer-Encoding, not both")
-        if scope["path"] in _OPEN_PATHS:
-            return None
-        if self._api_key_hashes and not any(map(self._is_known, _given_keys(headers))):
-            return AuthenticationError()
-        if self._lifecycle.is_draining and scope["path"] != "/metrics":
-            return UnavailableError("The server is shutting down; send the request to another one")
-        return None
+            raise MalformedHttpError("Send Content-Length or Transfer-Encoding, not both")
+        if scope["path"] not in _OPEN_PATHS:
+            key = self._known_key(headers) if self._api_key_hashes else None
+            if self._lifecycle.is_draining and scope["path"] != "/metrics":
+                raise UnavailableError(
+                    "The server is shutting down; send the request to another one"
+                )
+            if key is not None and scope["method"] == "POST":
+                stack.enter_context(self._key_load.counted(key))
+        stack.enter_context(self._lifecycle.answering())
+        stack.enter_context(self._tracing.incoming(_trace_headers(headers)))
 
-    def _is_known(self, key: bytes) -> bool:
-        digest = hashlib.sha256(key.strip()).digest()
-        # All are compared, so the time does not tell which one came close.
-        return sum(hmac.compare_digest(digest, known) for known in self._api_key_hashes) > 0
+    def _known_key(self, headers: Mapping[bytes, bytes]) -> bytes:
+        """The digest of the request's key.
+
+        Raises:
+            AuthenticationError: it has none that is known.
+        """
+        for key in _given_keys(headers):
+            digest = hashlib.sha256(key.strip()).digest()
+            # All are compared, so the time does not tell which one came close.
+            if sum(hmac.compare_digest(digest, known) for known in self._api_key_hashes) > 0:
+                return digest
+        raise AuthenticationError
 
 
 def _given_keys(headers: Mapping[bytes, bytes]) -> list[bytes]:
@@ -128,6 +168,15 @@ def _given_keys(headers: Mapping[bytes, bytes]) -> list[bytes]:
     scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
     bearer = [token] if scheme.lower() == b"bearer" else []
     return [*bearer, *([headers[b"x-api-key"]] if b"x-api-key" in headers else [])]
+
+
+def _trace_headers(headers: Mapping[bytes, bytes]) -> dict[str, str]:
+    """The client's trace (W3C Trace Context), as far as it is there."""
+    return {
+        name: headers[name.encode()].decode("latin-1")
+        for name in ("traceparent", "tracestate")
+        if name.encode() in headers
+    }
 
 
 def _num_header_bytes(scope: Scope) -> int:

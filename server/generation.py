@@ -12,9 +12,13 @@ from engine.errors import EngineError, InvalidRequestError
 from server.errors import (
     GenerationTimeoutError,
     InvalidValueError,
+    OverloadedError,
+    ServerError,
     UnavailableError,
 )
+from server.output_clock import OutputClock
 from server.reply.choice import ChoiceReply
+from server.tracing import TracedRequest
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -61,7 +65,10 @@ class Generation:
         except InvalidRequestError as error:
             raise InvalidValueError(error.parameter, error.reason) from error
         self.usage = Usage(len(chat.prompt_token_ids))
-        self._deadline = asyncio.get_running_loop().time() + services.config.generation_timeout_s
+        now = asyncio.get_running_loop().time()
+        self._deadline = now + services.config.generation_timeout_s
+        self._queue_deadline = now + services.config.queue_timeout_s
+        self._finish_reasons: list[str] = []
 
     async def steps(self) -> AsyncGenerator[tuple[int, ReplyStep], None]:
         """Pairs of choice index and what it gains, until every choice has finished.
@@ -71,11 +78,33 @@ class Generation:
         Raises:
             ServerError: a choice failed, or the time is over; the others are aborted.
         """
-        if self._chat.num_choices > 1:
-            async with aclosing(self._merged_steps()) as merged:
-                async for pair in merged:
+        began = time.perf_counter()
+        span = self._services.tracing.start_chat(_traced(self._chat, self._services))
+        failure: BaseException | None = None
+        steps = self._merged_steps() if self._chat.num_choices > 1 else self._only_steps()
+        try:
+            async with aclosing(steps):
+                async for pair in steps:
                     yield pair
-            return
+        except BaseException as error:
+            failure = error
+            if isinstance(error, ServerError):
+                self._services.metrics.count_failure(error)
+            raise
+        finally:
+            usage, metrics = self.usage, self._services.metrics
+            metrics.request_seconds.observe(time.perf_counter() - began)
+            metrics.request_prompt_tokens.observe(usage.num_prompt_tokens)
+            metrics.request_generation_tokens.observe(usage.num_completion_tokens)
+            span.end(
+                num_prompt_tokens=usage.num_prompt_tokens,
+                num_cached_tokens=usage.num_cached_tokens,
+                num_completion_tokens=usage.num_completion_tokens,
+                finish_reasons=tuple(self._finish_reasons),
+                error=failure,
+            )
+
+    async def _only_steps(self) -> AsyncGenerator[tuple[int, ReplyStep], None]:
         async with aclosing(self._choice_steps(0)) as steps:
             async for step in steps:
                 yield 0, step
@@ -127,34 +156,54 @@ class Generation:
                 self._count(step)
                 yield step
                 if step.finish is not None:
+                    self._finish_reasons.append(step.finish)
                     return
         raise UnavailableError("The engine ended the answer without a reason; try again")
 
     async def _outputs(self, choice: int) -> AsyncGenerator[RequestOutput, None]:
         """The engine's outputs for one choice, its errors and the deadline turned into ours."""
-        started = time.perf_counter()
-        is_first = True
+        clock = OutputClock(self._services.metrics, self.usage.num_prompt_tokens)
         try:
             async with aclosing(self._services.engine.generate(self._requests[choice])) as outputs:
                 while True:
-                    async with asyncio.timeout_at(self._deadline):
+                    deadline = self._deadline if clock.has_begun else self._first_deadline
+                    async with asyncio.timeout_at(deadline):
                         output = await anext(outputs, None)
                     if output is None:
                         return
-                    if is_first:
-                        is_first = False
-                        seconds = time.perf_counter() - started
-                        self._services.metrics.first_token_seconds.observe(seconds)
+                    clock.observe(output)
                     yield output
         except EngineError as error:
             raise UnavailableError("The engine has stopped; try again later") from error
         except TimeoutError as error:
+            if not clock.has_begun and self._queue_deadline < self._deadline:
+                limit = self._services.config.queue_timeout_s
+                raise OverloadedError(
+                    f"The answer did not begin within queue_timeout_s={limit:g} s; try again later"
+                ) from error
             limit = self._services.config.generation_timeout_s
             raise GenerationTimeoutError(
-                f"The answer took longer than {limit:g} s and was stopped; ask for fewer tokens"
+                f"The answer took longer than generation_timeout_s={limit:g} s and was stopped; "
+                "ask for fewer tokens"
             ) from error
 
     def _count(self, step: ReplyStep) -> None:
         self.usage.num_completion_tokens += step.num_tokens
         self.usage.num_reasoning_tokens += step.num_reasoning_tokens
-        self._services.metrics.completion_tokens.inc(step.num_tokens)
+        self._services.metrics.generation_tokens.inc(step.num_tokens)
+
+    @property
+    def _first_deadline(self) -> float:
+        return min(self._deadline, self._queue_deadline)
+
+
+def _traced(chat: AdmittedChat, services: Services) -> TracedRequest:
+    sampling = chat.sampling
+    return TracedRequest(
+        model=services.model.names[0],
+        num_choices=chat.num_choices,
+        max_tokens=sampling.max_tokens,
+        temperature=sampling.temperature,
+        top_p=sampling.top_p,
+        seed=chat.request.seed,
+    )

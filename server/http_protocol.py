@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from typing import TYPE_CHECKING
 
 import h11
@@ -9,7 +10,7 @@ import msgspec
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from server.errors import MalformedHttpError, error_body
+from server.errors import MalformedHttpError, StartupError, error_body
 
 if TYPE_CHECKING:
     import asyncio
@@ -32,7 +33,32 @@ def uvicorn_config(app: FastAPI, config: ServerConfig) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
+        ssl_certfile=config.tls_cert_file,
+        ssl_keyfile=config.tls_key_file,
     )
+
+
+def check_certificate(config: ServerConfig) -> None:
+    """Read the certificate and its key, if there are any, to tell early what is wrong with them.
+
+    Raises:
+        StartupError: they are not there, no PEM, or do not belong together.
+    """
+    if config.tls_cert_file is None:
+        return
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(
+            config.tls_cert_file, config.tls_key_file, password=_refuse_passphrase
+        )
+    except OSError as error:  # ssl.SSLError is one
+        raise StartupError(
+            f"--tls-cert-file {config.tls_cert_file}, --tls-key-file {config.tls_key_file}: {error}"
+        ) from error
+
+
+def _refuse_passphrase() -> str:
+    """Instead of a prompt on the terminal: an empty one, which opens nothing."""
+    return ""
 
 
 def http_protocol(header_timeout_s: float) -> type[H11Protocol]:

@@ -5,28 +5,45 @@ from __future__ import annotations
 import json
 import math
 import re
+from typing import TYPE_CHECKING, TypeVar
 
 from server.errors import MalformedBodyError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+NumberT = TypeVar("NumberT", int, float)
 
 
 class _DuplicateKeyError(Exception):
     """The key that an object holds twice."""
 
 
-def parse_json_object(body: bytes, *, max_depth: int) -> dict[str, object]:
+class _LongNumberError(Exception):
+    """A number has more characters than allowed; it was not read."""
+
+
+def parse_json_object(
+    body: bytes, *, max_depth: int, max_number_chars: int = 1_000
+) -> dict[str, object]:
     """Parse a body that must be one JSON object; key order is kept.
 
     Refused: other encodings than UTF-8, NaN and infinities (also by overflow, as 1e400), duplicate
-    keys, lone surrogates, nesting deeper than `max_depth`, integers beyond Python's digit limit.
+    keys, lone surrogates, nesting deeper than `max_depth`, numbers longer than `max_number_chars`.
 
     Raises:
         MalformedBodyError: with the path of the offending value where there is one.
     """
     try:
         value = json.loads(
-            body.decode("utf-8"), object_pairs_hook=_unique_keys, parse_constant=float
+            body.decode("utf-8"),
+            object_pairs_hook=_unique_keys,
+            parse_constant=float,
+            parse_int=_bounded(int, max_number_chars),
+            parse_float=_bounded(float, max_number_chars),
         )
     except UnicodeDecodeError as error:
         raise MalformedBodyError(f"The body is not UTF-8: byte {error.start}") from error
@@ -38,12 +55,23 @@ def parse_json_object(body: bytes, *, max_depth: int) -> dict[str, object]:
         raise MalformedBodyError(f"The body has an object with the key {error} twice") from error
     except RecursionError as error:
         raise _too_deep(max_depth) from error
-    except ValueError as error:  # int() refuses numbers beyond sys.get_int_max_str_digits()
-        raise MalformedBodyError("The body has an integer of too many digits") from error
+    except _LongNumberError as error:
+        raise MalformedBodyError(
+            f"The body has a number of more than max_number_chars={max_number_chars} characters"
+        ) from error
     if not isinstance(value, dict):
         raise MalformedBodyError("The body is JSON, but not an object: send {...}")
     _check(value, max_depth=max_depth, has_surrogates=_SURROGATE_ESCAPE.search(body) is not None)
     return value
+
+
+def _bounded(read: Callable[[str], NumberT], max_chars: int) -> Callable[[str], NumberT]:
+    def read_bounded(text: str) -> NumberT:
+        if len(text) > max_chars:
+            raise _LongNumberError
+        return read(text)
+
+    return read_bounded
 
 
 def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:

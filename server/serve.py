@@ -6,6 +6,7 @@ import asyncio
 import json
 import shlex
 import socket
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -14,7 +15,8 @@ from server.app import create_app
 from server.assembly import load_server
 from server.engine_process.client import ProcessEngine
 from server.errors import StartupError, UnavailableError
-from server.http_protocol import uvicorn_config
+from server.http_protocol import check_certificate, uvicorn_config
+from server.tracing import NoTracing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from server.config import ServerConfig
     from server.engine_process.settings import EngineProcessConfig
     from server.lifecycle import Lifecycle
+    from server.tracing import Tracing
 
 
 def run_server(
@@ -34,6 +37,7 @@ def run_server(
     process_config: EngineProcessConfig,
     *,
     announce: Callable[[str], None],
+    tracing: Tracing | None = None,
 ) -> None:
     """Serve a model; returns when a stop signal came and running requests have ended.
 
@@ -43,19 +47,28 @@ def run_server(
         server_config: the server's options.
         process_config: whether the engine lives in a process of its own.
         announce: told of each stage, then the URL and a line to paste.
+        tracing: makes spans; None: nobody is told.
 
     Raises:
         ServerError: the address is taken, this model cannot be served, or its engine died for good.
         EngineError: the engine refuses the model or an option.
     """
+    check_certificate(server_config)
     with _bind(server_config.host, server_config.port) as listener:  # told before the slow part
         loaded = load_server(
             model_folder, engine_config, server_config, process_config, announce=announce
         )
-        app = create_app(loaded.services, lifespan=loaded.lifespan)
+        services = replace(loaded.services, tracing=tracing or NoTracing())
+        app = create_app(services, lifespan=loaded.lifespan)
         host, port = listener.getsockname()[:2]
         needs_key = bool(server_config.api_key_hashes)
-        text = greeting(host, port, loaded.services.model.names[0], needs_key=needs_key)
+        text = greeting(
+            host,
+            port,
+            loaded.services.model.names[0],
+            needs_key=needs_key,
+            has_tls=server_config.tls_cert_file is not None,
+        )
         server = DrainingServer(
             uvicorn_config(app, server_config),
             loaded.services.lifecycle,
@@ -150,7 +163,7 @@ def _bind(host: str, port: int) -> socket.socket:
     return listener
 
 
-def greeting(host: str, port: int, model: str, *, needs_key: bool) -> str:
+def greeting(host: str, port: int, model: str, *, needs_key: bool, has_tls: bool = False) -> str:
     """Where the server is, and a line to paste into a second terminal.
 
     Args:
@@ -158,9 +171,10 @@ def greeting(host: str, port: int, model: str, *, needs_key: bool) -> str:
         port: the real one, though 0 was asked for.
         model: a name that requests may use.
         needs_key: whether API keys are set.
+        has_tls: whether it speaks HTTPS.
     """
     here = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  # not a bind
-    url = f"http://{f'[{here}]' if ':' in here else here}:{port}"
+    url = f"http{'s' if has_tls else ''}://{f'[{here}]' if ':' in here else here}:{port}"
     body = {
         "model": model,
         "messages": [{"role": "user", "content": "Name a colour."}],

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from server.lifecycle import Lifecycle
+from server.tracing import NoTracing
 
 if TYPE_CHECKING:
     from grammars.vocabulary import Vocabulary
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from server.engine_client import EngineClient
     from server.grammar_compiler import Compiler
     from server.metrics import Metrics
+    from server.tracing import Tracing
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +47,4 @@ class Services:
     engine: EngineClient
     metrics: Metrics
     lifecycle: Lifecycle = field(default_factory=Lifecycle)
+    tracing: Tracing = field(default_factory=NoTracing)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 from rich.console import Console
 
@@ -16,14 +15,15 @@ from grammars.backends.base import get_backend
 from server.commands.flags import add_flags, read_flags
 from server.config import ServerConfig, hash_api_key, hash_api_keys
 from server.engine_process.settings import EngineProcessConfig
+from server.logs import LogFormat, set_up_logging
 from server.models.catalog import DEFAULT_MODEL
 from server.models.progress import TerminalProgress
 from server.models.resolve import resolve_model
 from server.quiet import quiet_transformers
 from server.serve import run_server
+from server.tracing import load_tracing
 
 _API_KEY_VARIABLE: Final = "TIGHTROPE_API_KEY"
-_ROOMS: Final = ("engine", "grammars", "server")
 _LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 
 
@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
     """
     parser = make_parser()
     parsed = parser.parse_args(arguments)
-    _set_up_logging(parsed.log_level)
+    set_up_logging(parsed.log_level, parsed.log_format)
     try:
         engine_config = read_flags(EngineConfig, parsed)
         process_config = read_flags(EngineProcessConfig, parsed)
@@ -45,13 +45,21 @@ def main(arguments: list[str]) -> int:
         )
     except ValueError as error:
         parser.error(str(error))
+    tracing = load_tracing(os.environ)
     get_backend(server_config.grammar_backend)  # an unknown one is told before the slow part
     model = resolve_model(parsed.model, progress=TerminalProgress())
     quiet_transformers()
     if not server_config.served_names:
         server_config = replace(server_config, served_names=(model.name,))
     console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
-    run_server(model.path, engine_config, server_config, process_config, announce=console.print)
+    run_server(
+        model.path,
+        engine_config,
+        server_config,
+        process_config,
+        announce=console.print,
+        tracing=tracing,
+    )
     return 0
 
 
@@ -80,6 +88,12 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--log-level", choices=_LOG_LEVELS, default="warning", help="default: %(default)s"
     )
+    parser.add_argument(
+        "--log-format",
+        choices=get_args(LogFormat),
+        default="text",
+        help="json: an object a line, with the request's id (default: %(default)s)",
+    )
     add_flags(parser, ServerConfig, "server", without={"api_key_hashes"})
     add_flags(parser, EngineConfig, "engine")
     add_flags(parser, EngineProcessConfig, "engine process")
@@ -100,9 +114,3 @@ def _api_key_hashes(key_file: Path | None) -> tuple[bytes, ...]:
     if (key := os.environ.get(_API_KEY_VARIABLE)) is not None:
         hashes += (hash_api_key(key),)
     return hashes
-
-
-def _set_up_logging(level: str) -> None:
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    for room in _ROOMS:
-        logging.getLogger(room).setLevel(level.upper())

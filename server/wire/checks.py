@@ -42,14 +42,14 @@ def check_chat_request(request: ChatCompletionRequest, config: ServerConfig) -> 
     Raises:
         InvalidValueError: naming the field and the limit.
     """
-    _check_count("messages", len(request.messages), config.max_messages, minimum=1)
-    _check_count("n", request.n or 1, config.max_n)
+    _check_count("messages", len(request.messages), config, "max_messages", minimum=1)
+    _check_count("n", request.n or 1, config, "max_n")
     if request.stream_options is not None and not request.stream:
         raise InvalidValueError("stream_options", "only allowed with stream: true")
     if request.top_logprobs is not None and not request.logprobs:
         raise InvalidValueError("top_logprobs", "only allowed with logprobs: true")
     _check_stops(request, config)
-    _check_count("logit_bias", len(request.logit_bias or {}), config.max_logit_bias)
+    _check_count("logit_bias", len(request.logit_bias or {}), config, "max_logit_bias")
     _check_short_texts(request, config)
     _check_tools(request, config)
     _check_formats(request)
@@ -62,24 +62,31 @@ def stop_strings(request: ChatCompletionRequest) -> tuple[str, ...]:
     return (request.stop,) if isinstance(request.stop, str) else tuple(request.stop)
 
 
-def _check_count(param: str, count: int, limit: int, *, minimum: int = 0) -> None:
+def _check_count(
+    param: str, count: int, config: ServerConfig, setting: str, *, minimum: int = 0
+) -> None:
+    limit: int = getattr(config, setting)
     if count < minimum:
         raise InvalidValueError(param, f"at least {minimum} is needed, got {count}")
     if count > limit:
-        raise InvalidValueError(param, f"at most {limit} are allowed, got {count}")
+        raise InvalidValueError(param, f"at most {setting}={limit} are allowed, got {count}")
+
+
+def _check_length(param: str, text: str, config: ServerConfig, setting: str) -> None:
+    limit: int = getattr(config, setting)
+    if len(text) > limit:
+        raise InvalidValueError(param, f"at most {setting}={limit} characters, got {len(text)}")
 
 
 def _check_stops(request: ChatCompletionRequest, config: ServerConfig) -> None:
     stops = stop_strings(request)
-    _check_count("stop", len(stops), config.max_stop_strings)
+    _check_count("stop", len(stops), config, "max_stop_strings")
     for stop in stops:
         if not stop:
             raise InvalidValueError("stop", "an empty stop string would end every answer at once")
-        if len(stop) > config.max_stop_string_chars:
-            raise InvalidValueError(
-                "stop", f"at most {config.max_stop_string_chars} characters, got {len(stop)}"
-            )
-    _check_count("stop_token_ids", len(request.stop_token_ids or []), config.max_stop_token_ids)
+        _check_length("stop", stop, config, "max_stop_string_chars")
+    num_ids = len(request.stop_token_ids or [])
+    _check_count("stop_token_ids", num_ids, config, "max_stop_token_ids")
 
 
 def _check_short_texts(request: ChatCompletionRequest, config: ServerConfig) -> None:
@@ -91,10 +98,8 @@ def _check_short_texts(request: ChatCompletionRequest, config: ServerConfig) -> 
         "prompt_cache_retention",
     ):
         text = getattr(request, name)
-        if text is not None and len(text) > config.max_short_text_chars:
-            raise InvalidValueError(
-                name, f"at most {config.max_short_text_chars} characters, got {len(text)}"
-            )
+        if text is not None:
+            _check_length(name, text, config, "max_short_text_chars")
 
 
 def _check_tools(request: ChatCompletionRequest, config: ServerConfig) -> None:
@@ -102,7 +107,7 @@ def _check_tools(request: ChatCompletionRequest, config: ServerConfig) -> None:
         _check_functions(request, config)
         return
     tools = request.tools or []
-    _check_count("tools", len(tools), config.max_tools)
+    _check_count("tools", len(tools), config, "max_tools")
     names = [
         (f"tools[{index}].{tool.type}.name", _declared_name(tool))
         for index, tool in enumerate(tools)
@@ -129,7 +134,7 @@ def _check_functions(request: ChatCompletionRequest, config: ServerConfig) -> No
         if getattr(request, param):
             raise InvalidValueError(param, "cannot be combined with functions or function_call")
     functions = request.functions or []
-    _check_count("functions", len(functions), config.max_tools)
+    _check_count("functions", len(functions), config, "max_tools")
     names = [(f"functions[{index}].name", f.name) for index, f in enumerate(functions)]
     _check_names(names)
     choice = request.function_call

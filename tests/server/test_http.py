@@ -140,7 +140,7 @@ def test_slow_headers_and_slow_bodies_are_cut_off():
         head = f"POST {CHAT} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
         answer = raw(http, f"{head}Connection: close\r\nContent-Length: 9\r\n\r\n{{".encode())
         assert answer.startswith(b"HTTP/1.1 408 ")
-        assert b"did not arrive within 0.3 s" in answer
+        assert b"did not arrive within body_timeout_s=0.3 s" in answer
 
 
 @pytest.mark.parametrize(
@@ -211,8 +211,7 @@ def test_the_small_routes():
         assert http.get("/version").json()["version"]
         http.post(CHAT, json=BODY)
         text = http.get("/metrics").text
-        assert 'tightrope_http_requests_total{path="/v1/chat/completions",status="200"} 1.0' in text
-        assert "tightrope_completion_tokens_total 2.0" in text
+        assert 'tightrope:http_requests_total{path="/v1/chat/completions",status="200"} 1.0' in text
         assert 'path="/nope"' not in text  # labels do not grow with what clients make up
 
 

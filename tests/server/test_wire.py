@@ -34,7 +34,7 @@ REFUSALS = [
     ({"n": 0}, "n", "n: Input should be greater than or equal to 1"),
     ({"n": True}, "n", "n: Input should be a valid integer"),
     ({"n": "2"}, "n", "n: Input should be a valid integer"),
-    ({"n": 10_000}, "n", "n: at most 16 are allowed, got 10000"),
+    ({"n": 10_000}, "n", "n: at most max_n=16 are allowed, got 10000"),
     ({"max_tokens": -1}, "max_tokens", "greater than or equal to 1"),
     ({"max_tokens": 8.5}, "max_tokens", "valid integer"),
     ({"temperature": -0.1}, "temperature", "greater than or equal to 0"),
@@ -45,8 +45,8 @@ REFUSALS = [
     ({"seed": 10**40}, "seed", "seed"),
     ({"logit_bias": {"5": 1000}}, "logit_bias.5", "less than or equal to 100"),
     ({"logit_bias": []}, "logit_bias", "should be an object"),
-    ({"stop": "a" * 2000}, "stop", "at most 1024 characters, got 2000"),
-    ({"stop": ["s"] * 17}, "stop", "at most 16 are allowed, got 17"),
+    ({"stop": "a" * 2000}, "stop", "at most max_stop_string_chars=1024 characters, got 2000"),
+    ({"stop": ["s"] * 17}, "stop", "at most max_stop_strings=16 are allowed, got 17"),
     ({"stop": ""}, "stop", "an empty stop string would end every answer at once"),
     ({"stop": [None]}, "stop[0]", "valid string"),
     ({"logprobs": True, "top_logprobs": 1000}, "top_logprobs", "less than or equal to 20"),
@@ -76,14 +76,14 @@ REFUSALS = [
         "messages[0].role: 'root' is not one of 'system', 'developer', 'user', 'assistant', 'tool'",
     ),
     ({"model": ["m"]}, "model", "valid string"),
-    ({"user": "u" * 5000}, "user", "at most 4096 characters"),
+    ({"user": "u" * 5000}, "user", "at most max_short_text_chars=4096 characters"),
     (
         {"tools": [{"type": "time_machine", "function": {"name": "f"}}]},
         "tools[0].type",
         "'time_machine' is not supported; only tools of type 'function' and 'custom' are",
     ),
     ({"tools": [TOOL, TOOL]}, "tools[1].function.name", "two tools are named 'f'"),
-    ({"tools": [TOOL] * 300}, "tools", "at most 256 are allowed, got 300"),
+    ({"tools": [TOOL] * 300}, "tools", "at most max_tools=256 are allowed, got 300"),
     *[
         ({"tools": [named_tool(name)]}, "tools[0].function.name", "1 to 64 of the characters")
         for name in ("", "a b", 'a"\n', "é", "a" * 65, "<|im_end|>", "a/b", "a\n")

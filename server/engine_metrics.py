@@ -1,0 +1,57 @@
+"""EngineCollector: what the engine counts, as metrics of Prometheus."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prometheus_client.core import CounterMetricFamily
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engine.stats import EngineStats
+
+
+class EngineCollector:
+    """What the engine itself counts; it begins at 0 again with each start of its process.
+
+    Args:
+        model_name: the label of what vLLM has too.
+    """
+
+    def __init__(self, model_name: str) -> None:
+        self._model_name = model_name
+        self.stats: EngineStats | None = None
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        """The metrics; prometheus-client's protocol."""
+        if self.stats is None:
+            return
+        counters = self.stats.counters
+        success = CounterMetricFamily(
+            "vllm:request_success",
+            "Sequences that have ended, by reason",
+            labels=["model_name", "finished_reason"],
+        )
+        for reason, count in counters.finished.items():
+            success.add_metric([self._model_name, reason.value], count)
+        yield success
+        preemptions = CounterMetricFamily(
+            "vllm:num_preemptions",
+            "Sequences that lost their blocks to an older one",
+            labels=["model_name"],
+        )
+        preemptions.add_metric([self._model_name], counters.preemptions)
+        yield preemptions
+        for name, documentation, value in (
+            ("engine_steps", "Forward passes of a batch", counters.steps),
+            ("forced_tokens", "Output tokens that only one could be", counters.forced_tokens),
+            ("draft_tokens", "Guessed tokens that were tried", counters.draft_tokens),
+            ("accepted_draft_tokens", "Those that became output", counters.accepted_draft_tokens),
+            ("closed_texts", "Texts narrowed so that they close in time", counters.closed),
+            ("rejected_tokens", "Sampled tokens that a grammar refused", counters.rejected_tokens),
+            ("isolated_steps", "Steps repeated one sequence at a time", counters.isolated_steps),
+            ("masks", "Token masks made", counters.masks),
+            ("mask_seconds", "Seconds spent on making token masks", counters.mask_seconds),
+        ):
+            yield CounterMetricFamily(f"tightrope:{name}", documentation, value=value)
