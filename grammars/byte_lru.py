@@ -37,6 +37,15 @@ class ByteLru(Generic[_Key, _Entry]):
             self._entries.move_to_end(key)
             return found[0]
 
+    def pop(self, key: _Key) -> _Entry | None:
+        """Take the entry out; None where there is none."""
+        with self._lock:
+            found = self._entries.pop(key, None)
+            if found is None:
+                return None
+            self._num_bytes -= found[1]
+            return found[0]
+
     def put(self, key: _Key, entry: _Entry, num_bytes: int) -> None:
         """Keep an entry of `num_bytes`, dropping old ones to make room."""
         with self._lock:

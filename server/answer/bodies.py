@@ -126,13 +126,16 @@ def usage_body(usage: Usage) -> Json:
 
 def logprobs_body(vocabulary: Vocabulary, logprobs: Sequence[TokenLogprobs]) -> Json:
     """The `logprobs` object: natural logarithms after the mask, before temperature."""
-    content = []
-    for entry in logprobs:
-        top = [_token_body(vocabulary, token_id, value) for token_id, value in entry.top]
-        content.append(
-            _token_body(vocabulary, entry.token_id, entry.logprob) | {"top_logprobs": top}
-        )
-    return {"content": content, "refusal": None}
+    return {"content": logprobs_content(vocabulary, logprobs), "refusal": None}
+
+
+def logprobs_content(vocabulary: Vocabulary, logprobs: Sequence[TokenLogprobs]) -> list[Json]:
+    """The tokens, each with its logprob and those of the likeliest in its place."""
+    return [
+        _token_body(vocabulary, entry.token_id, entry.logprob)
+        | {"top_logprobs": [_token_body(vocabulary, *likely) for likely in entry.top]}
+        for entry in logprobs
+    ]
 
 
 def _token_body(vocabulary: Vocabulary, token_id: int, logprob: float) -> Json:

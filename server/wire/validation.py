@@ -33,6 +33,10 @@ _MISSING: Final = frozenset({"missing", "union_tag_not_found"})
 _WAYS_OUT: Final = MappingProxyType(  # path without indexes -> what to do about its other values
     {
         "messages[].content[].type": "the served models read text alone",
+        "input[].content[].type": "the served models read text alone",
+        "input[].output[].type": "the served models read text alone",
+        "input[].type": "only messages, calls, their outputs and reasoning are",
+        "text.format.type": "use text, json_object or json_schema",
         "messages[].audio": "the served models read text alone",
         "messages[].tool_calls[].type": "only calls of type 'function' and 'custom' are",
         "tools[].type": "only tools of type 'function' and 'custom' are",

@@ -8,13 +8,18 @@ from typing import Any
 import httpx
 import pytest
 from jsonschema import validate
+from openai import omit
 from openai.lib.streaming.chat import ChatCompletionStreamState
+from openai.lib.streaming.responses._responses import ResponseStreamState
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
+from openai.types.responses import Response, ResponseStreamEvent
+from pydantic import TypeAdapter
 
 from tests.support.chat_server import make_services, running
 from tests.support.shared_data import SHARED_DATA, shared_file
 
 CHAT = "/v1/chat/completions"
+RESPONSES = "/v1/responses"
 FILES = sorted(path.name for path in (SHARED_DATA / "wire").glob("*.jsonl"))
 
 
@@ -78,3 +83,38 @@ def check_document(message, body: dict[str, Any]) -> None:
         assert isinstance(document, dict)
     else:
         validate(document, requested["json_schema"]["schema"])
+
+
+@pytest.mark.parametrize("name", FILES or ["openai.jsonl"])
+def test_every_recorded_response_is_given(name, url):
+    for record in recorded(name):
+        if record["path"] != RESPONSES:
+            continue
+        body = record["body"] | {"model": "tr-test", "max_output_tokens": 2000}
+        answer = response_of(url, body)
+        assert answer.status == "completed"
+        check_response(answer, body)
+
+
+def response_of(url: str, body: dict[str, Any]) -> Response:
+    answer = httpx.post(f"{url}{RESPONSES}", json=body, timeout=60)
+    assert answer.status_code == 200, answer.text
+    if not body.get("stream"):
+        return Response.model_validate_json(answer.content, strict=True)
+    events = [block.partition("\ndata: ")[2] for block in answer.text.strip().split("\n\n")]
+    state: Any = ResponseStreamState(input_tools=[], text_format=omit)
+    for event in events:
+        state.handle_event(TypeAdapter(ResponseStreamEvent).validate_json(event))
+    return Response.model_validate(json.loads(events[-1])["response"])
+
+
+def check_response(answer: Response, body: dict[str, Any]) -> None:
+    tools = {tool["name"]: tool["parameters"] for tool in body.get("tools") or []}
+    calls = [item for item in answer.output if item.type == "function_call"]
+    if body.get("tool_choice") == "required" or isinstance(body.get("tool_choice"), dict):
+        assert calls
+    for call in calls:
+        validate(json.loads(call.arguments), tools[call.name])
+    requested = (body.get("text") or {}).get("format")
+    if requested is not None and not calls:
+        validate(json.loads(answer.output_text), requested["schema"])

@@ -1,0 +1,1 @@
+"""Answers of the Responses API: items, events, bodies."""

@@ -1,0 +1,102 @@
+"""A generation told as a response: streamed, or run to its end and told in one body."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from server.answer.bodies import closed_note
+from server.errors import ServerError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from server.answer.bodies import Json
+    from server.answer.responses.body import ResponseHead
+    from server.answer.responses.writer import OutputWriter
+    from server.generation import Generation
+
+_log = logging.getLogger(__name__)
+
+
+async def response_events(
+    generation: Generation, head: ResponseHead, writer: OutputWriter
+) -> AsyncGenerator[Json, None]:
+    """All events of a response, `response.created` first; the last holds the whole of it.
+
+    Raises:
+        ServerError: the generation failed.
+    """
+    yield {"type": "response.created", "response": head.running()}
+    yield {"type": "response.in_progress", "response": head.running()}
+    was_closed = False
+    async with aclosing(generation.steps()) as steps:
+        async for _, step in steps:
+            was_closed |= step.was_closed
+            for event in writer.step(step):
+                yield event
+    body = head.ended(writer.output, generation.usage, is_cut=writer.is_cut)
+    body |= closed_note([0] if was_closed else [])
+    yield {"type": f"response.{body['status']}", "response": body}
+
+
+async def whole_response(generation: Generation, head: ResponseHead, writer: OutputWriter) -> Json:
+    """The body that the last event holds.
+
+    Raises:
+        ServerError: the generation failed.
+    """
+    body: Json = {}
+    async with aclosing(response_events(generation, head, writer)) as events:
+        async for event in events:
+            last = event.get("response")
+            if isinstance(last, dict):
+                body = last
+    return body
+
+
+async def streamed_response(
+    generation: Generation,
+    head: ResponseHead,
+    writer: OutputWriter,
+    keep: Callable[[Json], None],
+) -> AsyncGenerator[bytes, None]:
+    """Run a generation and encode its events as they come, numbered from 0.
+
+    A failure becomes the event `response.failed`.
+
+    Args:
+        generation: what runs.
+        head: of the bodies.
+        writer: of the items.
+        keep: told the body before it is sent whole.
+    """
+    number = 0
+    try:
+        async with aclosing(response_events(generation, head, writer)) as events:
+            async for event in events:
+                if event["type"] in ("response.completed", "response.incomplete"):
+                    body = event["response"]
+                    assert isinstance(body, dict)
+                    keep(body)
+                yield _sse(event, number)
+                number += 1
+    except ServerError as error:
+        yield _sse(_failed(head, writer, error.message), number)
+    except Exception:  # noqa: BLE001  # whatever it is, the stream must tell, and it is logged
+        _log.exception("%s: unexpected error in the stream", head.response_id)
+        message = f"An error of the server; its log has it under {head.response_id}"
+        yield _sse(_failed(head, writer, message), number)
+
+
+def _failed(head: ResponseHead, writer: OutputWriter, message: str) -> Json:
+    return {"type": "response.failed", "response": head.failed(writer.output, message)}
+
+
+def _sse(event: Json, number: int) -> bytes:
+    """One server-sent event, its type in both places where clients look for it."""
+    data = msgspec.json.encode(event | {"sequence_number": number})
+    return f"event: {event['type']}\ndata: ".encode() + data + b"\n\n"

@@ -1,0 +1,1 @@
+"""Wire types of the Responses API, and what they come to as a chat request."""
