@@ -69,6 +69,9 @@ def measure(engine: Engine, job: Job, clock: Clock) -> Measured | Refused:
     except Exception as error:  # noqa: BLE001 - MaskBench: whatever is raised is a compile error
         return Refused(_one_line(error))
     compile_ns = read() - start
+    prepare: Callable[[], None] | None = getattr(grammar, "prepare", None)
+    if prepare is not None:
+        prepare()
     if not job.documents:
         return Measured(compile_ns, _Opening.of(grammar, read).total_ns, _NO_STEPS, ())
     steps: list[int] = []

@@ -39,7 +39,11 @@ class EngineMatcher(Protocol):
 
 
 class EngineGrammar(Protocol):
-    """A compiled schema."""
+    """A compiled schema.
+
+    It may have a method `prepare`, called once after the compile and outside the clock: what a
+    server does while the model reads the prompt. Only engines that say so in their name have one.
+    """
 
     def matcher(self) -> EngineMatcher:
         """A matcher at the start of the text."""
@@ -84,6 +88,20 @@ ENGINES: Final = MappingProxyType(
             "grammars",
             "tightrope",
             about="whitespace single; no grammar cache",
+        ),
+        "tightrope-any-order": EngineInfo(
+            "benchmarks.engines.tightrope",
+            "grammars",
+            "tightrope",
+            mode="any-order",
+            about="as tightrope, keys in any order",
+        ),
+        "tightrope-warm": EngineInfo(
+            "benchmarks.engines.tightrope",
+            "grammars",
+            "tightrope",
+            mode="warm",
+            about="as tightrope; states are made ahead, outside the clock",
         ),
         "llguidance": EngineInfo(
             "benchmarks.engines.llguidance", "llguidance", "llguidance", about="defaults"
