@@ -121,8 +121,7 @@ async def admit(
         ServerError: the request is refused; `param` is a path in the chat request.
     """
     config, request = services.config, parsed.request
-    if request.model not in services.model.names and not config.accept_any_model:
-        raise ModelNotFoundError(request.model, services.model.names)
+    check_model(request.model, services)
     check_chat_request(request, config)
     tools = tool_use(request)
     document = requested_document(request, max_choices=config.max_choices)
@@ -161,6 +160,29 @@ async def admit(
         unknown=parsed.unknown,
         cache_salt=cache_salt,
     )
+
+
+async def count_prompt_tokens(request: ChatCompletionRequest, services: Services) -> int:
+    """How long the prompt of a request is; nothing is generated.
+
+    Raises:
+        ServerError: the request is refused, as `admit` would.
+    """
+    check_model(request.model, services)
+    check_chat_request(request, services.config)
+    tool_use(request)
+    prompt = await asyncio.to_thread(services.prompts.build, request)
+    return len(prompt.token_ids)
+
+
+def check_model(name: str, services: Services) -> None:
+    """Check the name that a request gives the model.
+
+    Raises:
+        ModelNotFoundError: no model of this name is served.
+    """
+    if name not in services.model.names and not services.config.accept_any_model:
+        raise ModelNotFoundError(name, services.model.names)
 
 
 def _check_schema_sizes(tools: ToolUse, document: Document | None, limit: int) -> None:

@@ -22,6 +22,7 @@ from server.gate import Gate
 from server.response_store import ResponseStore
 from server.routes.chat import chat_routes
 from server.routes.health import health_routes
+from server.routes.messages import messages_routes
 from server.routes.models import model_routes
 from server.routes.responses import responses_routes
 
@@ -37,7 +38,6 @@ _USE_CHAT = "this server speaks chat completions; use /v1/chat/completions"
 _HINTS = {
     "/v1/embeddings": "this server generates text; use a server of embedding models",
     "/v1/completions": _USE_CHAT,
-    "/v1/messages": _USE_CHAT,
     "/chat/completions": "the base URL ends with /v1; use /v1/chat/completions",
 }
 
@@ -61,6 +61,7 @@ def create_app(services: Services, *, lifespan: Lifespan | None = None) -> FastA
     app.include_router(
         responses_routes(services, ResponseStore(services.config.response_store_bytes))
     )
+    app.include_router(messages_routes(services))
     app.include_router(model_routes(services))
     app.include_router(health_routes(services))
     app.state.metrics = services.metrics

@@ -1,0 +1,1 @@
+"""Answers in the shapes of Anthropic's Messages API."""
