@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from engine.errors import RequestFailedError
@@ -23,6 +24,20 @@ class RequestRunner(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What the model thinks of one continuation.
+
+    Args:
+        logprobs: for each of its tokens the natural log of the model's own probability, given
+            everything before; their sum is that of the continuation.
+        num_cached_tokens: prompt tokens that had been computed before.
+    """
+
+    logprobs: tuple[float, ...]
+    num_cached_tokens: int
+
+
 async def score(
     engine: RequestRunner,
     prompt_token_ids: tuple[int, ...],
@@ -30,7 +45,7 @@ async def score(
     *,
     request_id: str,
     cache_salt: bytes = b"",
-) -> list[list[float]]:
+) -> list[Score]:
     """Score continuations of one prompt, which is computed once.
 
     Cancelling it, or the failure of one continuation, aborts all.
@@ -43,8 +58,7 @@ async def score(
         cache_salt: see `Request`.
 
     Returns:
-        For each continuation the natural log of the model's own probability of each of its tokens,
-        given everything before; their sum is that of the continuation.
+        The score of each continuation.
 
     Raises:
         InvalidRequestError: prompt and a continuation are too long together, or have other faults.
@@ -80,10 +94,12 @@ def scoring_request(
     )
 
 
-async def _run(engine: RequestRunner, request: Request) -> list[float]:
+async def _run(engine: RequestRunner, request: Request) -> Score:
     logprobs: list[float] = []
+    num_cached_tokens = 0
     async for output in engine.generate(request):
         if output.finish_reason in {FinishReason.ERROR, FinishReason.ABORT}:
             raise RequestFailedError(output.error or "the request was aborted")
         logprobs += [entry.logprob for entry in output.prompt_logprobs]
-    return logprobs
+        num_cached_tokens = output.num_cached_tokens
+    return Score(tuple(logprobs), num_cached_tokens)

@@ -126,7 +126,7 @@ async def admit(
     tools = tool_use(request)
     document = requested_document(request, max_choices=config.max_choices)
     _check_schema_sizes(tools, document, config.max_schema_chars)
-    _check_capacity(services, request.n or 1)
+    check_capacity(services, request.n or 1)
 
     prompt = await asyncio.to_thread(services.prompts.build, request)
     reply_format = services.prompts.reply_format
@@ -199,7 +199,13 @@ def _check_size(param: str, num_chars: int, limit: int) -> None:
         )
 
 
-def _check_capacity(services: Services, num_choices: int) -> None:
+def check_capacity(services: Services, num_choices: int) -> None:
+    """Check that the engine runs, and that so many more sequences may wait.
+
+    Raises:
+        UnavailableError: it has stopped.
+        OverloadedError: too many wait.
+    """
     if not services.engine.is_alive:
         raise UnavailableError("The engine has stopped; the server must be started again")
     if services.engine.stats().num_waiting + num_choices > services.config.max_waiting_requests:

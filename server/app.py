@@ -21,6 +21,7 @@ from server.errors import (
 from server.gate import Gate
 from server.response_store import ResponseStore
 from server.routes.chat import chat_routes
+from server.routes.decisions import decisions_routes
 from server.routes.health import health_routes
 from server.routes.messages import messages_routes
 from server.routes.models import model_routes
@@ -62,6 +63,7 @@ def create_app(services: Services, *, lifespan: Lifespan | None = None) -> FastA
         responses_routes(services, ResponseStore(services.config.response_store_bytes))
     )
     app.include_router(messages_routes(services))
+    app.include_router(decisions_routes(services))
     app.include_router(model_routes(services))
     app.include_router(health_routes(services))
     app.state.metrics = services.metrics

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+import json
+from typing import Annotated, TypeAlias, assert_never
 from typing import Literal as OneOf
 
 from pydantic import Field
@@ -17,6 +18,7 @@ class InputText(WireModel):
     text: str
     annotations: list[object] | None = None
     logprobs: list[object] | None = None
+    prompt_cache_breakpoint: dict[str, object] | None = None
 
 
 class InputRefusal(WireModel):
@@ -26,7 +28,14 @@ class InputRefusal(WireModel):
     refusal: str
 
 
-Part: TypeAlias = Annotated[InputText | InputRefusal, Field(discriminator="type")]
+class InputJson(WireModel):
+    """Evidence in JSON, shown to the model as text; OpenAI has it in decisions alone."""
+
+    type: OneOf["input_json"]
+    data: dict[str, object] | list[dict[str, object]]
+
+
+Part: TypeAlias = Annotated[InputText | InputRefusal | InputJson, Field(discriminator="type")]
 ItemText: TypeAlias = str | list[Part]
 """Text, whole or in parts. Images and files are refused: the served models read text."""
 
@@ -120,8 +129,30 @@ GivenItem: TypeAlias = (
 InputItem: TypeAlias = Annotated[GivenItem | ItemReference, Field(discriminator="type")]
 
 
+def with_types(items: object) -> object:
+    """The items of a body, messages with the type that clients leave out."""
+    if not isinstance(items, list):
+        return items
+    return [
+        {"type": "message"} | item if isinstance(item, dict) and "role" in item else item
+        for item in items
+    ]
+
+
 def item_text(content: ItemText) -> str:
     """The text of a content, its parts joined without separator."""
     if isinstance(content, str):
         return content
-    return "".join(part.text if isinstance(part, InputText) else part.refusal for part in content)
+    return "".join(map(_part_text, content))
+
+
+def _part_text(part: InputText | InputRefusal | InputJson) -> str:
+    match part:
+        case InputText():
+            return part.text
+        case InputRefusal():
+            return part.refusal
+        case InputJson():
+            return json.dumps(part.data, ensure_ascii=False)
+        case _:
+            assert_never(part)

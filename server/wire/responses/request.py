@@ -16,7 +16,7 @@ from server.wire.formats import (
     TextFormat,
 )
 from server.wire.parsing import parse_request
-from server.wire.responses.items import InputItem
+from server.wire.responses.items import InputItem, with_types
 from server.wire.responses.tools import FlatTool, FlatToolChoice
 from server.wire.sampling_fields import SamplingFields
 
@@ -135,12 +135,7 @@ class ResponsesRequest(SamplingFields):
     @classmethod
     def _name_messages(cls, value: object) -> object:
         """Give messages the type that clients leave out."""
-        if not isinstance(value, list):
-            return value
-        return [
-            {"type": "message"} | item if isinstance(item, dict) and "role" in item else item
-            for item in value
-        ]
+        return with_types(value)
 
     @property
     def has_logprobs(self) -> bool:

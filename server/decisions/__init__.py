@@ -1,0 +1,1 @@
+"""Decisions: questions with closed lists of answers, each answer scored, none generated."""
