@@ -307,12 +307,14 @@ def renamed(error: RequestError, names: Mapping[str, str]) -> RequestError:
             that fits counts, and a path that none fits stays as it is.
     """
     param = error.param or ""
-    fitting = [name for name in names if param == name or param.startswith((f"{name}.", f"{name}["))]
+    fitting = [
+        name for name in names if param == name or param.startswith((f"{name}.", f"{name}["))
+    ]
     if not fitting:
         return error
     name = max(fitting, key=len)
     renamed_param = names[name] + param.removeprefix(name)
-    message = error.message.replace(param, renamed_param)
+    message = error.message.replace(param, renamed_param, 1)
     return RequestError(message, param=renamed_param, code=error.code)
 
 
