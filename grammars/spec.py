@@ -140,7 +140,11 @@ class Sequence:
 
 @dataclass(frozen=True, slots=True)
 class Either:
-    """One of the options. Options are followed side by side until they differ."""
+    """One of the options.
+
+    Options are followed side by side until they differ; where the longest match of one would lose
+    another (a literal object beside a schema of objects), the structure is refused.
+    """
 
     options: tuple[Part, ...]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
@@ -19,23 +20,25 @@ from grammars.pushdown.configs import (
     PartThen,
     ValueThen,
 )
+from grammars.pushdown.cut_words import cut_points, rest_of, symbols_of, word_of
 from grammars.pushdown.distinct import Distinct, distinct_texts, forbids_repeat
 from grammars.pushdown.layouts import Closing, JsonContext
 from grammars.pushdown.lexers import lexer_of, spelled_strings
 from grammars.pushdown.member_lexers import MIN_KEYS, MemberLexers, keys_at
 from grammars.pushdown.parts import is_nullable
-from grammars.pushdown.terminals import Scanned
+from grammars.pushdown.terminals import Scanned, Word
 from grammars.pushdown.transitions import Continue, Enter, Leave, Transitions
 from grammars.schema.graph import ValueGraph
 from grammars.spec import Cfg, Either, Embed, JsonObject, JsonSchema, Repeat, Sequence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from grammars.automata.lexer import Lexer
     from grammars.limits import CompileLimits
     from grammars.pushdown.actions import Action
     from grammars.pushdown.configs import ConfigId
+    from grammars.pushdown.cut_words import Symbols
     from grammars.pushdown.member_lexers import MemberLexer
     from grammars.pushdown.tables import AutomatonTables
     from grammars.pushdown.terminals import Strings, Terminal
@@ -60,6 +63,15 @@ class Item:
 _STATES_OF_CHARACTER: Final = 64
 
 Items: TypeAlias = tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A terminal that an item reads, and what follows."""
+
+    atom: Item
+    terminal: Terminal
+    effect: Effect
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,10 +230,12 @@ class StructuralStates:
         match effects[0][1]:
             case Continue():
                 target = self._state(_distinct(self._continued(effects)))
-                self._check_longest_match(known.lexer, label, target)
+                self._check_longest_match(known, label, target)
                 return Goto(target)
             case Enter():
-                return self._push(effects)
+                pushed = self._push(effects)
+                self._check_longest_match(known, label, pushed.inner)
+                return pushed
             case Leave():
                 return Pop(_outcome(effects))
 
@@ -276,13 +290,14 @@ class StructuralStates:
     def _new_plain_state(self, items: Items, atoms: Items) -> int:
         self._check_beginnings(atoms)
         counted = self._counted(atoms)
-        terminals: list[Terminal] = []
-        effects: list[tuple[int, Effect]] = []
-        for atom in atoms:
-            for terminal, effect in self._transitions.of(self._configs[atom.config], counted):
-                terminals.append(terminal)
-                effects.append((atom.tag, effect))
-        lexer = self._lexer(tuple(terminals)) if terminals else None
+        reads = self._cut_words(self._reads(atoms, counted))
+        terminals = tuple(read.terminal for read in reads)
+        lexer = self._lexer(terminals) if terminals else None
+        if lexer is not None and lexer.count_conflict:
+            counted = None  # the counter would count other texts too
+            reads = self._cut_words(self._reads(atoms, counted))
+            terminals = tuple(read.terminal for read in reads)
+            lexer = self._lexer(terminals)
         state = self._tables.add_state(
             lexer_start=DEAD
             if lexer is None
@@ -293,8 +308,59 @@ class StructuralStates:
             count_min=0 if counted is None else counted.strings.min_length,
             count_max=None if counted is None else counted.strings.max_length,
         )
-        self._states[state] = _State(items, atoms, lexer, tuple(terminals), tuple(effects))
+        effects = tuple((read.atom.tag, read.effect) for read in reads)
+        self._states[state] = _State(items, atoms, lexer, terminals, effects)
         return state
+
+    def _reads(self, atoms: Items, counted: Strings | None) -> list[_Read]:
+        return [
+            _Read(atom, terminal, effect)
+            for atom in atoms
+            for terminal, effect in self._transitions.of(self._configs[atom.config], counted)
+        ]
+
+    def _cut_words(self, reads: list[_Read]) -> list[_Read]:
+        """Let words end where another reading parts from them, see `cut_words`."""
+        words: dict[Symbols, list[_Read]] = {}
+        others: list[_Read] = []
+        for read in reads:
+            word = self._word_of(read)
+            if word is None:
+                others.append(read)
+            else:
+                words.setdefault(word, []).append(read)
+        if not words or len(reads) == 1:
+            return reads
+        cuts = cut_points(
+            {word: partial(self._followers, same) for word, same in words.items()},
+            self._lexer(tuple(read.terminal for read in others)) if others else None,
+            lambda item: self._followers([others[item]]),
+        )
+        return [self._cut(read, cuts) for read in reads] if cuts else reads
+
+    def _word_of(self, read: _Read) -> Symbols | None:
+        """The symbols of a word that may be cut."""
+        is_part = isinstance(self._configs[read.atom.config], PartThen)
+        return symbols_of(read.terminal) if is_part and isinstance(read.terminal, Word) else None
+
+    def _cut(self, read: _Read, cuts: Mapping[Symbols, int]) -> _Read:
+        word, config = self._word_of(read), self._configs[read.atom.config]
+        size = None if word is None else cuts.get(word)
+        if word is None or size is None:
+            return read
+        assert isinstance(config, PartThen)
+        rest = rest_of(config.part, word, size, self._vocabulary)
+        then = self._configs.sequence((rest,), config.then)
+        return _Read(read.atom, word_of(word[:size]), Continue(then))
+
+    def _followers(self, reads: Iterable[_Read]) -> set[int]:
+        """The symbols that may come after what was read, in the same frame."""
+        found: set[int] = set()
+        for read in reads:
+            if isinstance(read.effect, Continue):
+                for atom in self._atoms(read.effect.then):
+                    found |= self._first_symbols(atom)
+        return found
 
     def _new_member_state(self, items: Items, atoms: Items) -> int | None:
         """A state inside of objects, with a window on a shared lexer; None where it has its own."""
@@ -437,19 +503,18 @@ class StructuralStates:
             if content.num_states * _STATES_OF_CHARACTER > self._limits.max_states:
                 spelled_strings(strings, self._limits.max_states)
 
-    def _check_longest_match(self, lexer: Lexer, label: int, target: int) -> None:
+    def _check_longest_match(self, known: _State, label: int, target: int) -> None:
         """Refuse a terminal that may go on with a symbol that could also begin what follows it.
 
         The automaton always takes the longest match, which would lose the other reading. JSON has
         no such place (a number is never followed by a digit); a composition of parts might.
         """
-        if not any(
-            isinstance(self._configs[i.config], PartThen) for i in self._states[target].items
-        ):
+        follower = self._states[target].lexer
+        configs = (item.config for item in (*known.atoms, *self._states[target].items))
+        if follower is None or not any(isinstance(self._configs[c], PartThen) for c in configs):
             return
-        dfa, follower = lexer.dfa, self._states[target].lexer
-        if follower is None:
-            return
+        assert known.lexer is not None
+        dfa = known.lexer.dfa
         goes_on = np.any(dfa.next_state[dfa.label == label] != DEAD, axis=0)[dfa.symbol_class]
         begins = (follower.dfa.next_state[follower.dfa.start] != DEAD)[follower.dfa.symbol_class]
         shared = min(len(goes_on), len(begins))
