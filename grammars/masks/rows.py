@@ -41,7 +41,9 @@ class RowPool:
     def __init__(self, end_row: NDArray[np.uint32], row_ids: Iterator[int]) -> None:
         self._end_row = end_row
         self._row_ids = row_ids
-        self._rows: dict[bytes, MaskRow] = {}
+        self._rows: dict[int, list[MaskRow]] = {}  # by fingerprint
+        odd = np.random.default_rng(0).integers(0, 2**31, len(end_row), np.uint32) * 2 + 1
+        self._factors: NDArray[np.uint32] = odd.astype(np.uint32)
         self._num_bytes = 0
 
     @property
@@ -51,13 +53,16 @@ class RowPool:
 
     def intern(self, words: NDArray[np.uint32]) -> MaskRow:
         """The row of these words, which are copied."""
+        # A fingerprint modulo 2**32: hashing the bytes would cost three times as much.
+        alike = self._rows.setdefault(int(np.bitwise_xor.reduce(words * self._factors)), [])
         content = words.tobytes()
-        row = self._rows.get(content)
-        if row is None:
-            has_text = bool((words & ~self._end_row).any())
-            row = MaskRow(next(self._row_ids), np.frombuffer(content, np.int32), has_text)
-            self._rows[content] = row
-            self._num_bytes += len(content)
+        for known in alike:
+            if known.words.tobytes() == content:
+                return known
+        has_text = bool((words & ~self._end_row).any())
+        row = MaskRow(next(self._row_ids), np.frombuffer(content, np.int32), has_text)
+        alike.append(row)
+        self._num_bytes += len(content)
         return row
 
     def clear(self) -> None:

@@ -228,10 +228,12 @@ class Runner:
                 tables,
             )
         parts = [self._tokens.beginning_with(x, len(self._row)) for x in view.differing]
-        for part in parts:
-            self._row &= part.others
-        for part in parts:
-            self._walk_from(part.trie, start, window, tables)
+        if parts:
+            for part in parts:
+                self._row &= part.others
+            first_nodes = np.concatenate([part.first_nodes for part in parts])
+            differing = self._tokens.trie._replace(first_nodes=first_nodes)
+            self._walk_from(differing, start, window, tables)
 
     def _walk_from(
         self,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grammars.automata.dfa import NUM_BYTES
-from grammars.masks.trie import Trie, build_trie, find_child, find_first_nodes
+from grammars.masks.trie import Trie, build_trie
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,37 +51,21 @@ class SubTrie:
     """The tokens that begin with one symbol.
 
     Args:
-        trie: of these tokens.
+        first_nodes: int32, (1 or 0, 3), their row of `Trie.first_nodes`.
         others: a bitmask row, uint32, of all other tokens.
     """
 
-    trie: Trie
+    first_nodes: NDArray[np.int32]
     others: NDArray[np.uint32]
 
     @classmethod
     def of(cls, trie: Trie, symbol: int, num_words: int) -> SubTrie:
-        """Cut it out of the trie of all tokens; its arrays are copies, so that it keeps nothing."""
-        node = find_child(trie, 0, symbol)
-        if node is None:
-            begin = end = 1
-        else:
-            begin, end = node, int(trie.subtree_end[node])
-        tokens = slice(int(trie.first_token[begin]), int(trie.first_token[end]))
-        symbols = np.concatenate(([np.uint16(0)], trie.symbol[begin:end]))
-        ends = np.concatenate(
-            ([np.int32(1 + end - begin)], trie.subtree_end[begin:end] - (begin - 1))
-        )
-        part = Trie(
-            symbols,
-            np.concatenate(([np.int32(0)], trie.depth[begin:end])),
-            ends,
-            np.concatenate(([np.int32(0)], trie.first_token[begin : end + 1] - tokens.start)),
-            trie.token_ids[tokens].copy(),
-            find_first_nodes(symbols, ends),
-        )
+        """Find it in the trie of all tokens."""
+        first_nodes = trie.first_nodes[trie.first_nodes[:, 0] == symbol]
         is_other = np.ones(32 * num_words, np.bool_)
-        is_other[part.token_ids] = False
-        return cls(part, np.packbits(is_other, bitorder="little").view(np.uint32))
+        for _, begin, end in first_nodes.tolist():
+            is_other[trie.token_ids[trie.first_token[begin] : trie.first_token[end]]] = False
+        return cls(first_nodes, np.packbits(is_other, bitorder="little").view(np.uint32))
 
 
 def build_token_symbols(vocabulary: Vocabulary) -> TokenSymbols:

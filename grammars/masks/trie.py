@@ -114,16 +114,6 @@ def _preorder(
     return symbol[:used], depth[:used], subtree_end[:used], first_token[: used + 1]
 
 
-def find_child(trie: Trie, node: int, symbol: int) -> int | None:
-    """The child of a node by its symbol."""
-    child = node + 1
-    while child < trie.subtree_end[node]:
-        if trie.symbol[child] == symbol:
-            return child
-        child = int(trie.subtree_end[child])
-    return None
-
-
 def extends(trie: Trie, string: NDArray[np.uint16], is_live: NDArray[np.bool_]) -> bool:
     """Whether some string of the trie is `string`, then a live symbol, then anything.
 
