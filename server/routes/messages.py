@@ -52,9 +52,13 @@ def messages_routes(services: Services) -> APIRouter:
         head = MessageHead.new(services.model.names[0])
         headers = translated_headers(translation, chat)
         if asked.stream:
-            events = streamed_message(generation, chat, head, request.state.request_id)
+            events = streamed_message(
+                generation, head, request.state.request_id, max_tokens=asked.max_tokens
+            )
             return EventStreamResponse(events, headers, config.keep_alive_s, keep_alive=PING)
-        answer = await unless_disconnected(request.receive, whole_message(generation, chat, head))
+        answer = await unless_disconnected(
+            request.receive, whole_message(generation, head, max_tokens=asked.max_tokens)
+        )
         return Response(msgspec.json.encode(answer), headers=headers, media_type="application/json")
 
     @router.post("/v1/messages/count_tokens", response_model=None)

@@ -48,7 +48,7 @@ def ask(*texts: str | None, services: Any = None, **fields: Any) -> httpx.Respon
         return httpx.post(f"{url}{PATH}", json=body, timeout=60)
 
 
-def answer(*texts: str | None, **fields: Any) -> Message:
+def answer(*texts: str | None, **fields: Any) -> Any:
     response = ask(*texts, **fields)
     assert response.status_code == 200, response.text
     return Message.model_validate(response.json())
@@ -99,7 +99,8 @@ def test_the_events_of_a_stream_come_in_order_block_after_block(text, tokens_per
     started = events[0]["message"]
     assert (started["content"], started["stop_reason"]) == ([], None)
     assert started["usage"]["input_tokens"] > 0
-    open_index, blocks = None, []
+    open_index: int | None = None
+    blocks: list[str] = []
     for event in events[1:-2]:
         match event["type"]:
             case "content_block_start":
@@ -452,7 +453,8 @@ def test_a_failure_in_a_stream_is_an_event_that_the_client_raises():
         client.messages.stream(model=MODEL, max_tokens=9, messages=USER) as stream,
     ):
         stream.get_final_message()
-    assert caught.value.body["error"]["type"] == "api_error"
+    body: Any = caught.value.body
+    assert body["error"]["type"] == "api_error"
 
 
 def test_a_silent_stream_is_kept_alive_with_pings():

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, assert_never
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from server.admission import AdmittedChat
     from server.answer.bodies import Json
     from server.generation import Usage
     from server.reply.choice import ReplyStep
@@ -56,20 +55,20 @@ def running_body() -> Json:
     return {"stop_reason": None, "stop_sequence": None}
 
 
-def stop_body(step: ReplyStep, chat: AdmittedChat, usage: Usage) -> Json:
-    """How a message ends, by the last step of its answer."""
-    return {"stop_reason": _stop_reason(step, chat, usage), "stop_sequence": step.stop_string}
+def stop_body(step: ReplyStep, usage: Usage, max_tokens: int) -> Json:
+    """How a message ends, by the last step of its answer and the tokens that were asked for."""
+    is_cut_by_request = usage.num_completion_tokens >= max_tokens
+    reason = _stop_reason(step, is_cut_by_request=is_cut_by_request)
+    return {"stop_reason": reason, "stop_sequence": step.stop_string}
 
 
-def _stop_reason(step: ReplyStep, chat: AdmittedChat, usage: Usage) -> str:
+def _stop_reason(step: ReplyStep, *, is_cut_by_request: bool) -> str:
     match step.finish:
         case "tool_calls":
             return "tool_use"
         case "stop":
             return "end_turn" if step.stop_string is None else "stop_sequence"
         case "length":
-            asked = chat.request.max_tokens
-            is_cut_by_request = asked is None or usage.num_completion_tokens >= asked
             return "max_tokens" if is_cut_by_request else "model_context_window_exceeded"
         case None:
             raise AssertionError("the answer has not ended")

@@ -30,7 +30,6 @@ from server.error_shapes import ErrorShape, shaped_error
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
 
-    from server.admission import AdmittedChat
     from server.answer.anthropic.bodies import MessageHead
     from server.answer.bodies import Json
     from server.generation import Generation
@@ -40,13 +39,19 @@ PING: Final = b'event: ping\ndata: {"type":"ping"}\n\n'
 
 
 async def streamed_message(
-    generation: Generation, chat: AdmittedChat, head: MessageHead, request_id: str
+    generation: Generation, head: MessageHead, request_id: str, *, max_tokens: int
 ) -> AsyncGenerator[bytes, None]:
     """Run a generation and encode it as the events of a message.
 
     The first event counts the whole prompt as input; what the prefix cache had of it is told by
     `message_delta`, whose usage counts. A failure becomes an error event, behind which the stream
     ends.
+
+    Args:
+        generation: of one choice.
+        head: of the answer.
+        request_id: what an error is told with.
+        max_tokens: as the request has it.
     """
     encoder = _BlockEncoder()
     reader = BlockReader(new_call_ids())
@@ -61,7 +66,7 @@ async def streamed_message(
                         for data in encoder.encode(block_event):
                             yield data
                 if step.finish is not None:
-                    stop = stop_body(step, chat, generation.usage)
+                    stop = stop_body(step, generation.usage, max_tokens)
     except Exception as error:  # noqa: BLE001  # whatever it is, the stream must tell
         failure = told_failure(error, head.message_id)
         told = shaped_error(failure, ErrorShape.ANTHROPIC, request_id)

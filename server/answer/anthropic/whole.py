@@ -14,14 +14,18 @@ from server.answer.anthropic.bodies import (
 )
 
 if TYPE_CHECKING:
-    from server.admission import AdmittedChat
     from server.answer.anthropic.bodies import MessageHead
     from server.answer.bodies import Json
     from server.generation import Generation
 
 
-async def whole_message(generation: Generation, chat: AdmittedChat, head: MessageHead) -> Json:
+async def whole_message(generation: Generation, head: MessageHead, *, max_tokens: int) -> Json:
     """Run a generation to its end and fold it to a `message`.
+
+    Args:
+        generation: of one choice.
+        head: of the answer.
+        max_tokens: as the request has it.
 
     Raises:
         ServerError: the generation failed.
@@ -34,7 +38,7 @@ async def whole_message(generation: Generation, chat: AdmittedChat, head: Messag
                 for block_event in reader.feed(event):
                     fold.add(block_event)
             if step.finish is not None:
-                stop = stop_body(step, chat, generation.usage)
+                stop = stop_body(step, generation.usage, max_tokens)
     for block_event in reader.finish():
         fold.add(block_event)
     return message_body(head, fold.content, stop, generation.usage)
