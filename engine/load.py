@@ -10,7 +10,6 @@ from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM
 
 from engine.attention.cpu_backend import CpuAttention
-from engine.attention.torch_backend import torch_attention
 from engine.batch_invariance import MAX_PROBE_SEQS, find_row_multiple
 from engine.config import resolve_config, resolve_device, resolve_dtype
 from engine.engine import Engine
@@ -118,9 +117,7 @@ def build_engine(
     if config.pack_linear_weights and can_pack(device, dtype):
         pack_linear_layers(model)
     shapes = measure_layers(model)
-    backend: AttentionBackend = (
-        CpuAttention(torch.get_num_threads()) if device.type == "cpu" else torch_attention
-    )
+    backend = _attention_backend(device)
     kv_dtype = cache_dtype(device, dtype)
     check_numbers(model, shapes, backend, expected=expected, dtype=kv_dtype)
     row_multiple = _find_row_multiple(model, shapes, backend)
@@ -185,6 +182,15 @@ def eos_token_ids(model: PreTrainedModel, padded_vocab_size: int) -> tuple[int, 
         ids = getattr(config, "eos_token_id", None)
         found += [ids] if isinstance(ids, int) else ids or []
     return tuple(token_id for token_id in dict.fromkeys(found) if 0 <= token_id < padded_vocab_size)
+
+
+def _attention_backend(device: torch.device) -> AttentionBackend:
+    if device.type == "cpu":
+        return CpuAttention(torch.get_num_threads())
+    # Triton comes with torch's builds for CUDA alone.
+    from engine.attention.cuda_backend import triton_attention
+
+    return triton_attention
 
 
 def _find_row_multiple(

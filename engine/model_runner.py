@@ -64,6 +64,7 @@ class ModelRunner:
             block_tables=batch.block_tables,
             slot_mapping=torch.from_numpy(batch.slot_mapping).to(self._device),
             device_block_tables=torch.from_numpy(batch.block_tables).to(self._device),
+            device_seq_lens=torch.from_numpy(batch.seq_lens).to(self._device),
         )
         if batch.num_logits == 0:
             # The head must run on something; one row, thrown away.

@@ -28,6 +28,7 @@ class AttentionContext:
         block_tables: int32, (n, max_blocks); block ids of sequence i, padded with the null block.
         slot_mapping: int64, (T,); slot of each token in the pool.
         device_block_tables: `block_tables` on the model's device.
+        device_seq_lens: `seq_lens` on the model's device.
     """
 
     kv_cache: KVCache
@@ -37,6 +38,7 @@ class AttentionContext:
     block_tables: NDArray[np.int32]
     slot_mapping: torch.Tensor
     device_block_tables: torch.Tensor
+    device_seq_lens: torch.Tensor
 
     @property
     def num_seqs(self) -> int:
@@ -53,11 +55,14 @@ class AttentionOptions:
         sliding_window: a token sees itself and `sliding_window` - 1 before it; None: all before.
         softcap: scores become softcap * tanh(score / softcap) (Gemma 2, arXiv:2408.00118,
             section 2); None: as they are.
+        sinks: (num_heads,), float; a score beside those of the tokens, with a value of zeros, which
+            takes its share of the weights (gpt-oss, arXiv:2508.10925, section 2.2); None: no sinks.
     """
 
     scaling: float
     sliding_window: int | None
     softcap: float | None
+    sinks: torch.Tensor | None = None
 
 
 class AttentionBackend(Protocol):
@@ -80,7 +85,7 @@ class AttentionBackend(Protocol):
             value: (T, num_kv_heads, value_size).
             layer_idx: which layer of the pool; written in place at `context.slot_mapping`.
             context: the step.
-            options: scaling, window and softcap.
+            options: scaling, window, softcap and sinks.
 
         Returns:
             (T, num_heads, value_size), of the query's dtype; zeros in padding rows.

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _MIN_MULTIPLICATIONS_PER_SHARE: Final = 500_000
 """Below this a second thread costs more (about 30 µs to wake) than it saves."""
 
+_NO_SINKS: Final = np.zeros(0, np.float32)
+
 
 class CpuAttention:
     """`AttentionBackend` with float32 keys and values; queries of other dtypes are converted.
@@ -48,6 +50,7 @@ class CpuAttention:
         row_sequence, row_length = self._get_rows(context)
         output = np.zeros((*query.shape[:2], layer.value.shape[-1]), np.float32)
         rows_query = _as_array(query)
+        sinks = _NO_SINKS if options.sinks is None else _as_array(options.sinks.detach())
 
         def attend(first_row: int, last_row: int) -> None:
             attend_rows(
@@ -62,6 +65,7 @@ class CpuAttention:
                 np.float32(options.scaling),
                 options.sliding_window or 0,
                 np.float32(options.softcap or 0),
+                sinks,
                 output,
             )
 

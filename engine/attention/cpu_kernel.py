@@ -52,6 +52,7 @@ def attend_rows(
     scaling: np.float32,
     sliding_window: int,
     softcap: np.float32,
+    sinks: NDArray[np.float32],
     output: NDArray[np.float32],
 ) -> None:
     """Attend the query rows first_row .. last_row.
@@ -68,6 +69,7 @@ def attend_rows(
         scaling: factor of the scores.
         sliding_window: tokens a row sees at most; 0: no window.
         softcap: 0: none.
+        sinks: (num_heads,), see `AttentionOptions`; (0,): none.
         output: (T, num_heads, value_size), overwritten at those rows.
     """
     num_kv_heads = key_pool.shape[2]
@@ -90,7 +92,9 @@ def attend_rows(
                 if softcap > 0:
                     for i in range(end - begin):
                         weights[i] = softcap * math.tanh(weights[i] / softcap)
-                _softmax(weights, powers[: end - begin])
+                head = kv_head * group_size + member
+                sink = sinks[head] if len(sinks) else np.float32(-np.inf)
+                _softmax(weights, powers[: end - begin], sink)
                 result = output[row, kv_head * group_size + member]
                 result[:] = 0
                 _weigh_values(weights, value_pool, blocks, begin, kv_head, result)
@@ -142,11 +146,16 @@ def _score_keys(
 
 
 @numba.njit(nogil=True, cache=True, fastmath=_FASTMATH)
-def _softmax(scores: NDArray[np.float32], powers: NDArray[np.int32]) -> None:
-    """Softmax in place; exp is a polynomial (Cephes' expf) so that LLVM can vectorise it."""
+def _softmax(scores: NDArray[np.float32], powers: NDArray[np.int32], sink: np.float32) -> None:
+    """Softmax in place; exp is a polynomial (Cephes' expf) so that LLVM can vectorise it.
+
+    The sink takes part and is then forgotten; -inf: there is none.
+    """
     largest = scores[0]
     for i in range(scores.shape[0]):
         largest = max(largest, scores[i])
+    if sink > largest:
+        largest = sink
     for i in range(scores.shape[0]):
         x = max(scores[i] - largest, np.float32(-87))
         power = np.float32(math.floor(x * _LOG2_E + np.float32(0.5)))
@@ -160,7 +169,7 @@ def _softmax(scores: NDArray[np.float32], powers: NDArray[np.int32]) -> None:
         scores[i] = y * x * x + x + np.float32(1)
         powers[i] = (np.int32(power) + np.int32(127)) << np.int32(23)
     two_to_power = powers.view(np.float32)
-    total = np.float32(0)
+    total = np.float32(math.exp(sink - largest))
     for i in range(scores.shape[0]):
         scores[i] *= two_to_power[i]
         total += scores[i]

@@ -50,6 +50,7 @@ def paged_attention(
     dropout: float = 0.0,
     sliding_window: int | None = None,
     softcap: float | None = None,
+    s_aux: torch.Tensor | None = None,
     **keywords: object,
 ) -> tuple[torch.Tensor, None]:
     """Attention of one layer over the flat batch, in the shape that transformers' modules expect.
@@ -64,6 +65,7 @@ def paged_attention(
         dropout: must be 0.
         sliding_window: see `AttentionOptions`.
         softcap: see `AttentionOptions`.
+        s_aux: transformers' name of `AttentionOptions.sinks`.
         keywords: the context, and what other layers of the model need.
 
     Returns:
@@ -82,6 +84,7 @@ def paged_attention(
         scaling=query.shape[-1] ** -0.5 if scaling is None else scaling,
         sliding_window=sliding_window,
         softcap=softcap,
+        sinks=s_aux,
     )
     output = context.backend(
         query[0].transpose(0, 1),

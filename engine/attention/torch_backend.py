@@ -1,4 +1,4 @@
-"""Paged attention in plain torch: the reference of every kernel, and the path of CUDA devices."""
+"""Paged attention in plain torch: the reference of every kernel, and prefill on CUDA."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ def torch_attention(
 ) -> torch.Tensor:
     """`AttentionBackend` over gathered blocks: one call for all decodes, one for each prefill."""
     layer = context.kv_cache.layers[layer_idx]
-    layer.key.flatten(0, 1).index_copy_(0, context.slot_mapping, key.to(layer.key.dtype))
-    layer.value.flatten(0, 1).index_copy_(0, context.slot_mapping, value.to(layer.value.dtype))
+    store_tokens(key, value, layer, context.slot_mapping)
     output = query.new_zeros((*query.shape[:2], layer.value.shape[-1]))
     query_lens = context.query_start[1:] - context.query_start[:-1]
     decodes = (query_lens == 1).nonzero()[0]
@@ -31,10 +30,38 @@ def torch_attention(
         rows = torch.from_numpy(context.query_start[decodes]).to(query.device).long()
         attended = _attend(query[rows].unsqueeze(1), decodes.tolist(), layer, context, options)
         output[rows] = attended.squeeze(1)
+    attend_prefills(query, layer, context, options, output)
+    return output
+
+
+def store_tokens(
+    key: torch.Tensor, value: torch.Tensor, layer: LayerCache, slot_mapping: torch.Tensor
+) -> None:
+    """Write the step's keys and values, (T, num_kv_heads, size), into their slots."""
+    layer.key.flatten(0, 1).index_copy_(0, slot_mapping, key.to(layer.key.dtype))
+    layer.value.flatten(0, 1).index_copy_(0, slot_mapping, value.to(layer.value.dtype))
+
+
+def attend_prefills(
+    query: torch.Tensor,
+    layer: LayerCache,
+    context: AttentionContext,
+    options: AttentionOptions,
+    output: torch.Tensor,
+) -> None:
+    """Attend the sequences with more than one new token, one after the other.
+
+    Args:
+        query: (T, num_heads, key_size).
+        layer: with the step's keys and values.
+        context: the step.
+        options: scaling, window, softcap and sinks.
+        output: (T, num_heads, value_size); the rows of those sequences are overwritten.
+    """
+    query_lens = context.query_start[1:] - context.query_start[:-1]
     for index in (query_lens > 1).nonzero()[0].tolist():
         span = slice(int(context.query_start[index]), int(context.query_start[index + 1]))
         output[span] = _attend(query[span].unsqueeze(0), [index], layer, context, options)[0]
-    return output
 
 
 def _attend(
@@ -51,7 +78,7 @@ def _attend(
         indices: which sequences of the batch these are.
         layer: the layer's blocks.
         context: the step.
-        options: scaling, window and softcap.
+        options: scaling, window, softcap and sinks.
 
     Returns:
         (len(indices), query_len, num_heads, value_size).
@@ -75,7 +102,7 @@ def _attend(
     if options.sliding_window is not None:
         visible &= position > last[..., None] - options.sliding_window
     query, keys, values = (tensor.transpose(1, 2) for tensor in (query, keys, values))
-    if options.softcap is None:
+    if options.softcap is None and options.sinks is None:
         attended = functional.scaled_dot_product_attention(
             query,
             keys,
@@ -89,7 +116,18 @@ def _attend(
         keys = keys.repeat_interleave(group_size, dim=1)
         values = values.repeat_interleave(group_size, dim=1)
         scores = query @ keys.transpose(2, 3) * options.scaling
-        scores = options.softcap * torch.tanh(scores / options.softcap)
+        if options.softcap is not None:
+            scores = options.softcap * torch.tanh(scores / options.softcap)
         scores = scores.masked_fill(~visible[:, None], -torch.inf)
-        attended = torch.softmax(scores, dim=-1, dtype=torch.float32).to(query.dtype) @ values
+        weights = _softmax(scores, options.sinks)
+        attended = weights.to(query.dtype) @ values
     return attended.transpose(1, 2)
+
+
+def _softmax(scores: torch.Tensor, sinks: torch.Tensor | None) -> torch.Tensor:
+    """Weights in float32, (batch, num_heads, query_len, key_len)."""
+    if sinks is None:
+        return torch.softmax(scores, dim=-1, dtype=torch.float32)
+    sink = sinks.to(scores.dtype).view(1, -1, 1, 1).expand(*scores.shape[:3], 1)
+    with_sink = torch.softmax(torch.cat((scores, sink), dim=-1), dim=-1, dtype=torch.float32)
+    return with_sink[..., :-1]

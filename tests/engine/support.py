@@ -58,6 +58,19 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
     "granite": {"attention_multiplier": 0.2, "logits_scaling": 2.0},
     "smollm3": {},
     "olmo2": {},
+    "glm4": {"partial_rotary_factor": 0.5},
+    "qwen3_moe": {
+        "num_experts": 4,
+        "num_experts_per_tok": 2,
+        "moe_intermediate_size": 32,
+        "decoder_sparse_step": 1,
+    },
+    "gpt_oss": {
+        "sliding_window": 9,
+        "num_local_experts": 4,
+        "num_experts_per_tok": 2,
+        "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+    },
 }
 
 

@@ -46,19 +46,12 @@ def test_layers_of_an_unknown_type_are_refused():
     )
 
 
-def test_attention_sinks_are_refused():
-    model = tiny(
-        "gpt_oss",
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=1,
-        head_dim=16,
-        intermediate_size=32,
-        num_local_experts=2,
-        num_experts_per_tok=1,
-    )
-    assert refusal(model) == "GptOssAttention passes 's_aux' to its attention, not supported"
+def test_what_a_layer_asks_of_attention_beyond_our_options_is_refused():
+    model = tiny_model()
+    layer = model.model.layers[1].self_attn
+    plain = layer.forward
+    layer.forward = lambda *args, **keywords: plain(*args, **keywords, position_bias=torch.ones(1))
+    assert refusal(model) == "LlamaAttention passes 'position_bias' to its attention, not supported"
 
 
 def test_a_layer_that_attends_twice_is_refused():
