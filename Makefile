@@ -3,6 +3,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 MODEL ?= smollm2-135m
 ARGS ?=
+FACTOR ?= 50
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -17,7 +18,7 @@ CONSTRAINTS := $(if $(shell nvidia-smi -L 2>/dev/null),,--constraint requirement
 TEST_ENV := OMP_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test lint check bench
+.PHONY: help serve test lint check bench fuzz hostile
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +36,13 @@ lint: $(INSTALLED) ## run ruff, mypy and import-linter
 	$(BIN)/lint-imports
 
 check: lint test ## everything that CI runs
+
+fuzz: $(INSTALLED) ## look for inputs that crash: make fuzz [FACTOR=50]
+	$(TEST_ENV) FUZZ_FACTOR=$(FACTOR) $(BIN)/python -m pytest tests/fuzz --timeout 0 $(ARGS)
+
+hostile: $(INSTALLED) ## attack a whole server, print which hostile cases were survived
+	$(TEST_ENV) $(BIN)/python -m pytest -p tests.support.hostile_tally -m "" --timeout 1200 \
+		tests/hostile tests/engine/test_isolation.py tests/engine/test_generation.py $(ARGS)
 
 bench: $(INSTALLED) ## measure the token masks of all backends: make bench [ARGS="--quick"]
 	$(BIN)/tightrope bench masks $(ARGS)

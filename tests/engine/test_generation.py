@@ -109,6 +109,7 @@ def mixed_request(index: int, request_id: str) -> Request:
 PLAIN: dict[str, Any] = {"forced_text": False, "prefix_cache": False}
 
 
+@pytest.mark.covers("l-determinism", "l-seeded")
 @pytest.mark.parametrize(
     "options",
     [

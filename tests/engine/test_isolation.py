@@ -63,6 +63,7 @@ def neighbours():
     ]
 
 
+@pytest.mark.covers("l-empty-mask")
 @pytest.mark.parametrize(("method", "fault", "sentence"), FAULTS.values(), ids=FAULTS.keys())
 @pytest.mark.parametrize("after", [0, 3])
 def test_a_faulty_constraint_ends_its_own_request_only(engine, method, fault, sentence, after):
@@ -90,6 +91,7 @@ def test_rejected_tokens_are_counted(engine):
     assert after.finished[FinishReason.ERROR] - before.finished[FinishReason.ERROR] == 1
 
 
+@pytest.mark.covers("l-nan-logits")
 @pytest.mark.parametrize("value", [torch.nan, torch.inf, -torch.inf])
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 def test_logits_that_are_not_finite_end_their_own_request_only(
@@ -119,6 +121,7 @@ def test_logits_that_are_not_finite_end_their_own_request_only(
     assert len(failed.token_ids) == 2
 
 
+@pytest.mark.covers("l-oom-step")
 @pytest.mark.parametrize("place", ["run", "sample"])
 def test_a_step_that_fails_as_a_whole_ends_only_the_request_at_fault(engine, monkeypatch, place):
     expected = run_all(engine, neighbours())

@@ -59,10 +59,10 @@ class ScriptedEngine:
     num_waiting: int = 0
     requests: list[Request] = field(default_factory=list)
     aborted: list[str] = field(default_factory=list)
+    num_running: int = 0
 
     def stats(self) -> EngineStats:
-        running = len(self.requests) - len(self.aborted)
-        return EngineStats(running, self.num_waiting, 1, 1, EngineCounters())
+        return EngineStats(self.num_running, self.num_waiting, 1, 1, EngineCounters())
 
     def check_request(self, request: Request) -> None:
         if not request.prompt_token_ids:
@@ -73,6 +73,7 @@ class ScriptedEngine:
             raise EngineDeadError("dead")
         text = self.texts[min(len(self.requests), len(self.texts) - 1)]
         self.requests.append(request)
+        self.num_running += 1
         has_ended = False
         try:
             for number, output in enumerate(self._outputs(request, text)):
@@ -88,6 +89,7 @@ class ScriptedEngine:
                 if has_ended:
                     return
         finally:
+            self.num_running -= 1
             if not has_ended:
                 self.aborted.append(request.request_id)
 

@@ -1,0 +1,16 @@
+"""How long the fuzzers run: a minute together by default, as much longer as FUZZ_FACTOR says."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+
+
+def examples(count: int) -> Any:
+    """So many examples, times FUZZ_FACTOR; no clock decides, so slow machines pass too."""
+    factor = int(os.environ.get("FUZZ_FACTOR", "1"))
+    return settings(
+        max_examples=count * factor, deadline=None, suppress_health_check=list(HealthCheck)
+    )
