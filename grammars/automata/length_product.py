@@ -56,7 +56,7 @@ def length_product(
         raise LimitExceededError("max_states", max_states, what)
     if maximum is not None and minimum > maximum:
         return np.zeros((1, next_state.shape[1]), np.int32), np.zeros(1, np.bool_), 0
-    rest, _, longest = measure(next_state, accepting, start)
+    rest, longest = measure(next_state, accepting)
     table, is_accepting, first = _layers(
         next_state, accepting, start, rest, longest, minimum, last, maximum is None, max_states
     )

@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from grammars.automata.codepoint_dfa import CodePointDfa
     from grammars.automata.kernels import Bools, Ints
 
-_MAX_BYTES_PER_CHARACTER: Final = 6
-"""Of a character of a JSON string where it is spelled in the shortest way: an escaped control."""
-
 _PLAIN_ASCII: Final = (0x20, 0x21), (0x23, 0x5B), (0x5D, 0x7E)
 """Characters that a JSON string holds as one byte."""
 
@@ -35,17 +32,16 @@ class Lengths:
 
 def lengths_of(next_state: Ints, accepting: Bools, start: int) -> Lengths:
     """The lengths of the texts of a trimmed automaton that is not empty, see `CodePointDfa`."""
-    rest, _, longest = measure(next_state, accepting, start)
+    rest, longest = measure(next_state, accepting)
     return Lengths(int(rest[start]), None if longest[start] < 0 else int(longest[start]))
 
 
 def can_be_counted(dfa: CodePointDfa, minimum: int, maximum: int | None) -> bool:
     """Whether a character counter beside the automaton makes the bounds exact, without dead ends.
 
-    The counter refuses a character too many and an end too early, and looks no further. That is
-    enough if a text can end wherever it has been for long: each state either accepts, or is
-    reached only while there is room for its shortest way to the end. Where characters are owed, a
-    text must also be able to go on for ever, by one byte at a time where it may end (`LexerWays`).
+    The counter refuses what leaves no room for the shortest way to the end (`owed`), and an end too
+    early. Where it may be too early, a text must be able to go on for ever, and by one byte at a
+    time where it may end (`LexerWays`).
 
     Args:
         dfa: a language that is not empty.
@@ -54,16 +50,14 @@ def can_be_counted(dfa: CodePointDfa, minimum: int, maximum: int | None) -> bool
     """
     if maximum is not None and minimum > maximum:
         return False
-    rest, before, longest = measure(dfa.next_state, dfa.accepting, dfa.start)
-    owes_nothing = minimum <= rest[dfa.start]
-    has_room = np.ones(dfa.num_states, np.bool_)
-    if maximum is not None:
-        room = maximum - rest.astype(np.int64) * _MAX_BYTES_PER_CHARACTER
-        has_room = (rest == 0) | ((before >= 0) & (before <= room))
+    rest, longest = measure(dfa.next_state, dfa.accepting)
+    if maximum is not None and rest[dfa.start] > maximum:
+        return False
+    if minimum <= rest[dfa.start]:
+        return True
     plain = [number for span in _PLAIN_ASCII for number in _classes_of(dfa, *span)]
     grows = (dfa.next_state[:, plain] == np.arange(dfa.num_states)[:, None]).any(axis=1)
-    is_fit = has_room & (owes_nothing | ((longest < 0) & (grows | ~dfa.accepting)))
-    return bool(is_fit[1:].all())
+    return bool(((longest < 0) & (grows | ~dfa.accepting))[1:].all())
 
 
 def _classes_of(dfa: CodePointDfa, low: int, high: int) -> list[int]:
@@ -73,12 +67,12 @@ def _classes_of(dfa: CodePointDfa, low: int, high: int) -> list[int]:
 
 
 @kernel
-def measure(next_state: Ints, accepting: Bools, start: int) -> tuple[Ints, Ints, Ints]:
+def measure(next_state: Ints, accepting: Bools) -> tuple[Ints, Ints]:
     """What the ways through each state of a trimmed automaton are like.
 
     Returns:
-        The characters of its shortest way to the end; those of its longest way from the start, and
-        of its longest way to the end, -1 where there are ways of any length.
+        The characters of its shortest way to the end; those of its longest way, -1 where there are
+        ways of any length.
     """
     num_states, num_classes = next_state.shape
     first = np.zeros(num_states + 2, np.int32)  # the edges into each state, by counting sort
@@ -113,36 +107,11 @@ def measure(next_state: Ints, accepting: Bools, start: int) -> tuple[Ints, Ints,
                 queue[num_queued] = tail[i]
                 num_queued += 1
 
-    # States are taken once all states before them are (A. B. Kahn, 1962): never on or after a loop.
-    before = np.zeros(num_states, np.int32)
-    num_open = np.zeros(num_states, np.int32)
-    for s in range(1, num_states):
-        num_open[s] = first[s + 1] - first[s]
-    num_taken = 0
-    if start != 0 and num_open[start] == 0:
-        queue[0] = start
-        num_taken = 1
-    at = 0
-    while at < num_taken:
-        s = queue[at]
-        at += 1
-        for c in range(1, num_classes):
-            target = next_state[s, c]
-            if target != 0:
-                before[target] = max(before[target], before[s] + 1)
-                num_open[target] -= 1
-                if num_open[target] == 0:
-                    queue[num_taken] = target
-                    num_taken += 1
-    for s in range(1, num_states):
-        if num_open[s] > 0:
-            before[s] = -1
-
-    # The same from the ends: what is left is on a loop or leads to one.
+    # States are taken once all states after them are (A. B. Kahn, 1962): never on or before a loop.
     longest = np.zeros(num_states, np.int32)
+    num_open = np.zeros(num_states, np.int32)
     num_taken = 0
     for s in range(1, num_states):
-        num_open[s] = 0
         for c in range(1, num_classes):
             if next_state[s, c] != 0:
                 num_open[s] += 1
@@ -162,4 +131,4 @@ def measure(next_state: Ints, accepting: Bools, start: int) -> tuple[Ints, Ints,
     for s in range(1, num_states):
         if num_open[s] > 0:
             longest[s] = -1
-    return rest, before, longest
+    return rest, longest

@@ -6,6 +6,7 @@ from grammars.automata.codepoint_dfa import strings
 from grammars.automata.json_string import any_json_string, json_string
 from grammars.automata.lexer import LexerBuilder
 from grammars.automata.operations import intersect
+from grammars.automata.owed import characters_owed
 from grammars.automata.pattern_dfa import search
 from grammars.automata.reach import reachable_labels
 
@@ -19,3 +20,4 @@ def warm_up() -> None:
     lexer = builder.determinise().dfa
     intersect(lexer, names)
     reachable_labels(lexer.next_state, lexer.label)
+    characters_owed(json_string(search("a")))

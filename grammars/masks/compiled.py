@@ -406,15 +406,16 @@ class AutomatonGrammar:
         return (
             configuration.state,
             configuration.lexer,
-            self._clip(configuration.counted, configuration.state),
+            self._clip(configuration),
             configuration.is_complete,
         )
 
-    def _clip(self, counted: int, state: int) -> int:
+    def _clip(self, configuration: Configuration) -> int:
         """The least count that no single token can tell from this one."""
-        fewest, most = self._runner.count_bounds(state)
+        fewest, most = self._runner.count_bounds(configuration.state)
+        counted = configuration.counted
         reach = counted + self._tokens.longest
-        if most is not None and reach > most:
+        if most is not None and reach + self._tables.most_owed(configuration.lexer) > most:
             return counted
         if counted >= fewest:
             return fewest

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from grammars.automata.dfa import DEAD, NO_LABEL, NUM_BYTES
+from grammars.automata.owed import characters_owed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from numpy.typing import NDArray
 
     from grammars.automata.dfa import Dfa
     from grammars.pushdown.tables import AutomatonTables
@@ -60,6 +63,7 @@ class LexerWays:
         self._texts = vocabulary.derive(_token_texts)
         self._longest = vocabulary.derive(_longest_text)
         self._ways: dict[int, tuple[Way, ...]] = {}
+        self._wasteful: dict[Dfa, _Wasteful | None] = {}  # a Dfa compares by identity
 
     def __len__(self) -> int:
         return len(self._ways)
@@ -71,7 +75,11 @@ class LexerWays:
         known = self._ways.get(lexer_state)
         if known is None:
             dfa, local = self._tables.locate(lexer_state)
-            known = tuple(self._way(dfa, *way) for way in _shortest_texts(dfa, local))
+            if dfa not in self._wasteful:
+                owed = characters_owed(dfa)
+                self._wasteful[dfa] = _Wasteful(dfa, owed) if owed.any() else None
+            texts = _shortest_texts(dfa, local, self._wasteful[dfa])
+            known = tuple(self._way(dfa, *way) for way in texts)
             self._ways[lexer_state] = known
         return known
 
@@ -110,11 +118,43 @@ def _longest_text(vocabulary: Vocabulary) -> int:
     return max(map(len, vocabulary.derive(_token_texts)))
 
 
-def _shortest_texts(dfa: Dfa, start: int) -> Iterator[tuple[int, list[int], list[int]]]:
+class _Wasteful:
+    """The steps in counted strings after which more characters are owed than before.
+
+    Args:
+        dfa: in which some state owes a character.
+        owed: int32, (num_states,), see `characters_owed`.
+    """
+
+    def __init__(self, dfa: Dfa, owed: NDArray[np.int32]) -> None:
+        self._dfa, self._owed = dfa, owed
+        self._is_closed = (dfa.label != NO_LABEL) & ~np.any(dfa.next_state != DEAD, axis=1)
+        self._is_inside = dfa.char_boundary.copy()
+        frontier = np.flatnonzero(self._is_inside)
+        while frontier.size:
+            reached = np.unique(dfa.next_state[frontier])
+            frontier = reached[(reached != DEAD) & ~self._is_inside[reached]]
+            self._is_inside[frontier] = True
+
+    def others(self, state: int) -> NDArray[np.int32]:
+        """The row of a state without its wasteful steps."""
+        row: NDArray[np.int32] = self._dfa.next_state[state]
+        if not self._is_inside[state]:
+            return row
+        row = row.copy()
+        counted = self._dfa.char_boundary[state] & ~self._is_closed[row]
+        row[self._owed[row] + counted != self._owed[state]] = DEAD
+        return row
+
+
+def _shortest_texts(
+    dfa: Dfa, start: int, wasteful: _Wasteful | None
+) -> Iterator[tuple[int, list[int], list[int]]]:
     """For each of the nearest labels the first shortest text to it: label, symbols, states.
 
     A breadth-first search that takes symbols in ascending order finds the first of the shortest
-    texts to each state, and the states in the order of these texts.
+    texts to each state, and the states in the order of these texts. Inside of a counted string it
+    goes only where the fewest characters are owed, since no more may be left.
     """
     classes, first_symbol = np.unique(dfa.symbol_class, return_index=True)
     by_symbol = sorted(zip(first_symbol.tolist(), classes.tolist(), strict=True))
@@ -128,7 +168,7 @@ def _shortest_texts(dfa: Dfa, start: int) -> Iterator[tuple[int, list[int], list
             yield label, *_path(before, state)
             if len(found) == num_labels:
                 return
-        row = dfa.next_state[state].tolist()
+        row = (dfa.next_state[state] if wasteful is None else wasteful.others(state)).tolist()
         for symbol, column in by_symbol:
             following = row[column]
             if following != DEAD and following not in before:

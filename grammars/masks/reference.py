@@ -112,8 +112,9 @@ class ReferenceWalk:
             if is_closed and counted < self._column(configuration.state, StateColumn.COUNT_MIN):
                 return None
             counted += not is_closed
-            if counted > self._column(configuration.state, StateColumn.COUNT_MAX):
-                return None
+        owed = self._lexer_row(following)[LexerColumn.OWED]
+        if counted + owed > self._column(configuration.state, StateColumn.COUNT_MAX):
+            return None
         return PlainConfiguration(
             configuration.state, following, counted, False, configuration.below
         )

@@ -14,6 +14,7 @@ import numpy as np
 
 from grammars.automata.dfa import DEAD, NO_LABEL
 from grammars.automata.kernels import kernel
+from grammars.automata.owed import characters_owed
 from grammars.masks.trie import build_trie
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ class Slice:
 
     Args:
         exits: the tokens that fire a label.
-        inner_ids: int32; the tokens that fire none, by the number of characters they count.
+        inner_ids: int32; the tokens that fire none, by the number of characters they count, those
+            that are then still owed among them.
         inner_end: int64, (largest number + 1,); the first `inner_end[k]` of them count at most k.
         num_words: words of a bitmask row.
     """
@@ -100,6 +102,7 @@ def build_slice(tokens: TokenSymbols, dfa: Dfa, state: int, num_words: int) -> S
         dfa.label,
         is_closed,
         dfa.char_boundary,
+        characters_owed(dfa),
         state,
         MAX_LEAVING_TOKENS,
     )
@@ -146,13 +149,15 @@ def _sort_tokens(
     label: NDArray[np.int32],
     is_closed: NDArray[np.bool_],
     is_boundary: NDArray[np.bool_],
+    owed: NDArray[np.int32],
     start: int,
     max_leaving: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.uint16], NDArray[np.int32]]:
     """Read every token with a Dfa until a label fires.
 
     Returns:
-        The tokens that fire none, int32, (n,), and uint16, (n,), the characters that each counts.
+        The tokens that fire none, int32, (n,), and uint16, (n,), the characters that each counts
+        and then owes.
         Those that fire one: int32, (m, 5), token id, characters counted before, label, whether it
         ends a counted string, symbols read before; `max_leaving` rows if there are so many or more.
     """
@@ -178,7 +183,7 @@ def _sort_tokens(
             counted_at[level] = counted + is_boundary[lexer]
             for i in range(first_token[node], first_token[node + 1]):
                 inner_ids[num_inner] = token_ids[i]
-                inner_counts[num_inner] = counted_at[level]
+                inner_counts[num_inner] = counted_at[level] + owed[following]
                 num_inner += 1
             node += 1
             continue

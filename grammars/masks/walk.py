@@ -36,6 +36,7 @@ _LABEL: Final = int(LexerColumn.LABEL)
 _IS_CLOSED: Final = int(LexerColumn.IS_CLOSED)
 _IS_BOUNDARY: Final = int(LexerColumn.IS_BOUNDARY)
 _REACH: Final = int(LexerColumn.REACH)
+_OWED: Final = int(LexerColumn.OWED)
 _LEXER_START: Final = int(StateColumn.LEXER_START)
 _ACTIONS: Final = int(StateColumn.ACTIONS)
 _NUM_LABELS: Final = int(StateColumn.NUM_LABELS)
@@ -202,18 +203,18 @@ def advance(symbol: Int, point: Point, machine: Machine) -> Point:
             continue
         is_closed = tables.lexers[following, _IS_CLOSED] != 0
         counted = point.counted
+        most = int(tables.states[point.state, _COUNT_MAX])
         if tables.lexers[lexer, _IS_BOUNDARY] != 0:
             fewest = int(tables.states[point.state, _COUNT_MIN])
-            most = int(tables.states[point.state, _COUNT_MAX])
             if is_closed:
                 if counted < fewest:
                     return _refused()
             elif most == UNBOUNDED:
                 counted = min(counted + 1, fewest)  # counting on would make no difference
-            elif counted >= most:
-                return _refused()
             else:
                 counted += 1
+        if counted + tables.lexers[following, _OWED] > most:
+            return _refused()
         if is_closed:
             return _fire(int(tables.lexers[following, _LABEL]), point, machine)
         return Point(point.state, following, counted, point.frame, point.used, False)

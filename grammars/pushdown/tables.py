@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from grammars.automata.dfa import DEAD, NO_LABEL
+from grammars.automata.owed import characters_owed
 from grammars.errors import LimitExceededError
 from grammars.pushdown.actions import Action, Dead, Goto, Pop, Push
 from grammars.pushdown.layout import (
@@ -59,6 +60,7 @@ class AutomatonTables:
         self._base_of_dfa: dict[Dfa, int] = {}  # a Dfa compares by identity
         self._dfas: list[Dfa] = []
         self._bases: list[int] = []
+        self._most_owed: list[int] = []  # of each Dfa
         self._outcomes: list[int] = []
         self._outcome_ids: dict[int, int] = {}
         self._arrays: TableArrays | None = None  # made anew when an array has moved
@@ -114,26 +116,30 @@ class AutomatonTables:
 
     def _append_dfa(self, dfa: Dfa) -> int:
         num_states, num_classes = dfa.next_state.shape
-        self._check_budget(48 * num_states + 4 * dfa.next_state.size + 2 * dfa.symbol_class.size)
+        self._check_budget(
+            8 * len(LexerColumn) * num_states + 4 * dfa.next_state.size + 2 * dfa.symbol_class.size
+        )
         first = self._lexers.reserve(num_states - 1)
         base = first - 1
         row = self._transitions.reserve((num_states - 1) * num_classes)
         classes = self._classes.reserve(len(dfa.symbol_class))
         self._arrays = None
         live = dfa.next_state[1:]
-        moved = np.where(live == DEAD, DEAD, live + base)
-        self._transitions.array[row : row + moved.size] = moved.ravel()
+        moved = self._transitions.array[row : row + live.size].reshape(live.shape)
+        np.add(live, base, out=moved, where=live != DEAD)  # what is reserved is DEAD
         self._classes.array[classes : classes + len(dfa.symbol_class)] = dfa.symbol_class
         table = self._lexers.array[first : first + num_states - 1]
         table[:, LexerColumn.TRANSITIONS] = row + num_classes * np.arange(num_states - 1)
         table[:, LexerColumn.CLASSES] = classes
         table[:, LexerColumn.NUM_SYMBOLS] = len(dfa.symbol_class)
         table[:, LexerColumn.LABEL] = dfa.label[1:]
-        table[:, LexerColumn.IS_CLOSED] = (dfa.label[1:] != NO_LABEL) & ~np.any(
-            live != DEAD, axis=1
-        )
+        accepting = np.flatnonzero(dfa.label[1:])
+        table[accepting, LexerColumn.IS_CLOSED] = ~np.any(live[accepting] != DEAD, axis=1)
         table[:, LexerColumn.IS_BOUNDARY] = dfa.char_boundary[1:]
         table[:, LexerColumn.REACH] = ALL_LABELS
+        owed = characters_owed(dfa)
+        table[:, LexerColumn.OWED] = owed[1:]
+        self._most_owed.append(int(owed.max()))
         return base
 
     def set_reach(self, base: int, reach: NDArray[np.int64]) -> None:
@@ -150,6 +156,10 @@ class AutomatonTables:
         """The Dfa that a live global lexer state belongs to, and its local number there."""
         index = bisect_right(self._bases, lexer_state - 1) - 1
         return self._dfas[index], lexer_state - self._bases[index]
+
+    def most_owed(self, lexer_state: int) -> int:
+        """The greatest `LexerColumn.OWED` among the states of the same Dfa."""
+        return self._most_owed[bisect_right(self._bases, lexer_state - 1) - 1]
 
     def add_state(
         self,
@@ -220,6 +230,11 @@ class AutomatonTables:
                     entry = (ActionKind.DEAD, 0, 0)
             self._actions.array[row] = entry
 
+    def has_action(self, state: int, label: int) -> bool:
+        """Whether the action of (`state`, `label`) is expanded."""
+        first = self._states.array[state, StateColumn.ACTIONS]
+        return bool(self._actions.array[first + label - 1, 0] != ActionKind.UNEXPANDED)
+
     def action(self, state: int, label: int) -> Action | None:
         """The action of (`state`, `label`), None while it is unexpanded."""
         row = self._actions.array[self._action_row(state, label)]
@@ -276,9 +291,9 @@ class AutomatonTables:
         return tuple(self._lexers.array[lexer_state].tolist())
 
     def _action_row(self, state: int, label: int) -> int:
-        _, actions, num_labels, *_ = self._states.array[state].tolist()
-        assert 1 <= label <= num_labels, "no such label in this state"
-        return int(actions) + label - 1
+        row = self._states.array[state]
+        assert 1 <= label <= row[StateColumn.NUM_LABELS], "no such label in this state"
+        return int(row[StateColumn.ACTIONS]) + label - 1
 
     def _outcome_id(self, outcome: int) -> int:
         known = self._outcome_ids.get(outcome)

@@ -47,7 +47,7 @@ def write(matcher, text: bytes) -> list[list[int]]:
 
 
 def test_later_texts_begin_in_fresh_tables_when_these_have_grown():
-    soft = table_bytes() + 40_000
+    soft = table_bytes() + 45_000
     grammar = compile_grammar(WIDE, tiny_vocabulary(), CompileLimits(renew_table_bytes=soft))
     unbounded = compile_grammar(WIDE, tiny_vocabulary())
     sizes = []
