@@ -12,7 +12,7 @@ import uuid
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from engine.request import Request, SamplingParams
+from engine.request import PromptScoring, Request, SamplingParams
 from grammars.spec import JsonSchema
 from server.answer_grammar import asked_grammar, compile_asked
 from server.document import requested_document
@@ -24,12 +24,13 @@ from server.errors import (
 )
 from server.sampling import choice_seed, sampling_params
 from server.tool_choice import CallMode, tool_use
-from server.wire.checks import check_chat_request, stop_strings
+from server.wire.checks import check_chat_request, check_options, stop_strings
 from server.wire.policy import parse_chat_request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from server.chat.prompt import Prompt
     from server.chat.reply_format import ReplyFormat
     from server.chat.thinking import Thinking
     from server.document import Document
@@ -57,6 +58,7 @@ class AdmittedChat:
         ignored: fields that were taken without effect.
         unknown: fields that nobody knows.
         cache_salt: requests with different salts share no cached prompts.
+        prompt_scoring: None: prompt tokens are not scored.
     """
 
     request: ChatCompletionRequest
@@ -71,6 +73,7 @@ class AdmittedChat:
     ignored: tuple[str, ...]
     unknown: tuple[str, ...]
     cache_salt: bytes = b""
+    prompt_scoring: PromptScoring | None = None
 
     @property
     def num_choices(self) -> int:
@@ -92,6 +95,7 @@ class AdmittedChat:
             constraint=None if self.grammar is None else self.grammar.matcher(),
             cache_salt=self.cache_salt,
             on_length=self.request.on_length or "cut",
+            prompt_scoring=self.prompt_scoring,
         )
 
 
@@ -108,7 +112,11 @@ async def admit_chat(
 
 
 async def admit(
-    parsed: ParsedChatRequest, services: Services, *, cache_salt: bytes = b""
+    parsed: ParsedChatRequest,
+    services: Services,
+    *,
+    cache_salt: bytes = b"",
+    prompt: Prompt | None = None,
 ) -> AdmittedChat:
     """Admit a typed request; other endpoints make one of their own bodies.
 
@@ -116,19 +124,24 @@ async def admit(
         parsed: the request, and what of it has no effect.
         services: what the routes work with.
         cache_salt: see `AdmittedChat`.
+        prompt: where it is given, and not made of messages.
 
     Raises:
         ServerError: the request is refused; `param` is a path in the chat request.
     """
     config, request = services.config, parsed.request
     check_model(request.model, services)
-    check_chat_request(request, config)
+    if prompt is None:
+        check_chat_request(request, config)
+    else:
+        check_options(request, config)
     tools = tool_use(request)
     document = requested_document(request, max_choices=config.max_choices)
     _check_schema_sizes(tools, document, config.max_schema_chars)
     check_capacity(services, request.n or 1)
 
-    prompt = await asyncio.to_thread(services.prompts.build, request)
+    if prompt is None:
+        prompt = await asyncio.to_thread(services.prompts.build, request)
     reply_format = services.prompts.reply_format
     spec = asked_grammar(request, tools, document, prompt.thinking, reply_format)
     sampling = sampling_params(
@@ -181,7 +194,7 @@ def check_model(name: str, services: Services) -> None:
     Raises:
         ModelNotFoundError: no model of this name is served.
     """
-    if name not in services.model.names and not services.config.accept_any_model:
+    if not services.model.is_called(name) and not services.config.accept_any_model:
         raise ModelNotFoundError(name, services.model.names)
 
 

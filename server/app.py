@@ -21,11 +21,13 @@ from server.errors import (
 from server.gate import Gate
 from server.response_store import ResponseStore
 from server.routes.chat import chat_routes
+from server.routes.completions import completions_routes
 from server.routes.decisions import decisions_routes
 from server.routes.health import health_routes
 from server.routes.messages import messages_routes
 from server.routes.models import model_routes
 from server.routes.responses import responses_routes
+from server.routes.tokenize import tokenize_routes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +40,6 @@ Lifespan: TypeAlias = "Callable[[FastAPI], AbstractAsyncContextManager[None]]"
 _USE_CHAT = "this server speaks chat completions; use /v1/chat/completions"
 _HINTS = {
     "/v1/embeddings": "this server generates text; use a server of embedding models",
-    "/v1/completions": _USE_CHAT,
     "/chat/completions": "the base URL ends with /v1; use /v1/chat/completions",
 }
 
@@ -63,6 +64,8 @@ def create_app(services: Services, *, lifespan: Lifespan | None = None) -> FastA
         responses_routes(services, ResponseStore(services.config.response_store_bytes))
     )
     app.include_router(messages_routes(services))
+    app.include_router(completions_routes(services))
+    app.include_router(tokenize_routes(services))
     app.include_router(decisions_routes(services))
     app.include_router(model_routes(services))
     app.include_router(health_routes(services))

@@ -99,6 +99,8 @@ def load_server(
         StartupError: the model, its tokenizer or chat template, or the grammar backend is unusable.
         EngineError: the engine refuses the model or an option.
     """
+    names = server_config.served_names or (model_folder.name,)
+    aliases = tuple(_alias(given, names) for given in server_config.model_alias)
     announce("Loading the tokenizer")
     tokenizer = load_tokenizer(model_folder)
     engine: RunningEngine
@@ -129,7 +131,7 @@ def load_server(
         template = ChatTemplate(tokenizer)
     except ValueError as error:
         raise StartupError(f"{model_folder.name} cannot be served: {error}") from error
-    model = _served_model(model_folder, engine, vocabulary, server_config)
+    model = _served_model(names, aliases, engine, vocabulary, server_config)
     services = Services(
         config=server_config,
         model=model,
@@ -180,13 +182,29 @@ def _facts(engine: RunningEngine) -> str:
 
 
 def _served_model(
-    model_folder: Path, engine: RunningEngine, vocabulary: Vocabulary, config: ServerConfig
+    names: tuple[str, ...],
+    aliases: tuple[str, ...],
+    engine: RunningEngine,
+    vocabulary: Vocabulary,
+    config: ServerConfig,
 ) -> ServedModel:
     facts = (installed_version(), vocabulary.digest, engine.info, config.grammar_backend)
     digest = hashlib.sha256(repr(facts).encode()).hexdigest()
     return ServedModel(
-        names=config.served_names or (model_folder.name,),
+        names=names,
         created=int(time.time()),
         max_model_len=engine.max_model_len,
         fingerprint=f"fp_{digest[:12]}",
+        aliases=aliases,
+        info=engine.info,
     )
+
+
+def _alias(given: str, names: tuple[str, ...]) -> str:
+    """The alias of `ALIAS=NAME`; told before the slow part if the name is not served."""
+    alias, _, target = given.partition("=")
+    if target not in names:
+        raise StartupError(
+            f"--model-alias {given}: no model {target!r} is served; use one of: {', '.join(names)}"
+        )
+    return alias

@@ -37,6 +37,8 @@ class ServerConfig:
         served_names: the names that `model` may have in a request; the first is the one answered
             with. Empty: the model's own name.
         accept_any_model: answer requests for every model name (for clients that hard-code one).
+        model_alias: a further name for the model, as `gpt-4o=NAME` or `claude-*=NAME`; NAME is a
+            served one, and `*` stands for any characters.
         tls_cert_file: PEM file with the certificate and its chain; with tls_key_file: HTTPS.
         tls_key_file: PEM file with the certificate's private key, without a passphrase.
         cors_origins: origins whose pages in browsers may call the server, as
@@ -67,6 +69,7 @@ class ServerConfig:
         max_stop_token_ids: ids in `stop_token_ids`.
         max_logit_bias: entries of `logit_bias`.
         max_n: choices of one request.
+        max_completions: texts of one request to /v1/completions, over all its prompts.
         max_short_text_chars: characters of fields such as `user` that are carried, never shown to
             the model.
         max_schema_chars: characters of one JSON Schema (response format or tool parameters).
@@ -80,6 +83,7 @@ class ServerConfig:
     port: int = 8000
     served_names: tuple[str, ...] = ()
     accept_any_model: bool = False
+    model_alias: tuple[str, ...] = ()
     tls_cert_file: str | None = None
     tls_key_file: str | None = None
     cors_origins: tuple[str, ...] = ()
@@ -107,6 +111,7 @@ class ServerConfig:
     max_stop_token_ids: int = 64
     max_logit_bias: int = 1_024
     max_n: int = 16
+    max_completions: int = 128
     max_short_text_chars: int = 4_096
     max_schema_chars: int = 4 * 2**20
     max_choices: int = 100_000
@@ -119,6 +124,10 @@ class ServerConfig:
         if self.tool_format not in get_args(ToolFormatName):
             known = ", ".join(get_args(ToolFormatName))
             raise ValueError(f"tool_format: {self.tool_format!r} is unknown; use one of {known}")
+        for alias in self.model_alias:
+            name, _, target = alias.partition("=")
+            if not name or not target:
+                raise ValueError(f"model_alias: {alias!r} is none; write ALIAS=NAME")
         if (self.tls_cert_file is None) != (self.tls_key_file is None):
             raise ValueError("tls_cert_file and tls_key_file: both are needed, or none")
         for origin in self.cors_origins:

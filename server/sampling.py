@@ -45,7 +45,7 @@ def sampling_params(
         temperature = 0.0
     stop_token_ids = tuple(request.stop_token_ids or ())
     for token_id in stop_token_ids:
-        _check_token_id("stop_token_ids", token_id, vocabulary)
+        check_token_id("stop_token_ids", token_id, vocabulary)
     if not request.ignore_eos:
         stop_token_ids += vocabulary.end_token_ids
     return SamplingParams(
@@ -77,12 +77,17 @@ def _logit_bias(request: ChatCompletionRequest, vocabulary: Vocabulary) -> dict[
     for key, bias in (request.logit_bias or {}).items():
         if not (key.isascii() and key.isdecimal() and len(key) <= 10):
             raise InvalidValueError("logit_bias", f"the key {key[:32]!r} is not a token id")
-        _check_token_id("logit_bias", int(key), vocabulary)
+        check_token_id("logit_bias", int(key), vocabulary)
         biases[int(key)] = bias
     return biases
 
 
-def _check_token_id(param: str, token_id: int, vocabulary: Vocabulary) -> None:
+def check_token_id(param: str, token_id: int, vocabulary: Vocabulary) -> None:
+    """Check an id that a caller has given.
+
+    Raises:
+        InvalidValueError: it lies outside of the vocabulary.
+    """
     if token_id >= vocabulary.padded_size:
         raise InvalidValueError(
             param,

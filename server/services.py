@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from server.lifecycle import Lifecycle
 from server.tracing import NoTracing
 
 if TYPE_CHECKING:
+    from engine.model_info import ModelInfo
     from grammars.vocabulary import Vocabulary
     from server.chat.prompt import PromptBuilder
     from server.config import ServerConfig
@@ -27,12 +29,24 @@ class ServedModel:
         created: Unix time in seconds when it was loaded.
         max_model_len: tokens of prompt and answer together.
         fingerprint: changes when the model, the version or the configuration does.
+        aliases: further names that requests may use; `*` in one stands for any characters.
+        info: what the engine knows of it; None: nothing, as with engines of tests.
     """
 
     names: tuple[str, ...]
     created: int
     max_model_len: int
     fingerprint: str
+    aliases: tuple[str, ...] = ()
+    info: ModelInfo | None = None
+
+    def is_called(self, name: str) -> bool:
+        """Whether requests may use this name."""
+        return name in self.names or any(_fits(name, alias) for alias in self.aliases)
+
+
+def _fits(name: str, alias: str) -> bool:
+    return re.fullmatch(".*".join(map(re.escape, alias.split("*"))), name, re.DOTALL) is not None
 
 
 @dataclass(frozen=True, slots=True)

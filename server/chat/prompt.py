@@ -59,6 +59,8 @@ class PromptBuilder:
 
     Attributes:
         reply_format: how the model writes its answers.
+        may_think: whether it opens blocks of thoughts by itself.
+        template_source: its chat template.
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class PromptBuilder:
         tool_format: ToolFormatName = "auto",
     ) -> None:
         self._template = template
+        self.template_source = template.source
         self._showing = ToolShowing.choose(template.abilities, tool_format)
         thoughts = next((tags for tags in THOUGHT_TAGS if tags.open in template.source), THINK)
         self.reply_format = ReplyFormat(self._showing.syntax, thoughts)
@@ -78,7 +81,7 @@ class PromptBuilder:
         self._max_model_len = max_model_len
         # Models that think by themselves have a token for it, and a template that speaks of it.
         is_spoken_of = thoughts.open in template.source
-        self._may_think = is_spoken_of and self._tokenizer.has_control(thoughts.open)
+        self.may_think = is_spoken_of and self._tokenizer.has_control(thoughts.open)
 
     def build(self, request: ChatCompletionRequest) -> Prompt:
         """The prompt of a request; slow for long ones, so not for the event loop.
@@ -97,25 +100,54 @@ class PromptBuilder:
         protected = [tool for tool in map(shield.protect_json, tools) if isinstance(tool, dict)]
         messages, shown = self._showing.show(template_messages(history, shield), protected)
         rendered = self._template.render(messages, shown, variables.values, ending)
-        token_ids = self._token_ids(rendered, shield)
-        return Prompt(token_ids, self._thinking(rendered, ending), variables.ignored)
-
-    def _token_ids(self, rendered: str, shield: Shield) -> tuple[int, ...]:
-        least = self._tokenizer.min_num_tokens(rendered)
-        if least >= self._max_model_len:
-            raise ContextLengthError(least, self._max_model_len, is_exact=False)
+        self._check_chars(rendered)
         token_ids = self._tokenizer.encode(rendered, shield)
         if not token_ids:
             raise InvalidValueError(
                 "messages", "the chat template makes an empty prompt of them; add a user message"
             )
+        self._check_length(token_ids)
+        return Prompt(tuple(token_ids), self._thinking(rendered, ending), variables.ignored)
+
+    def build_text(self, given: str | Sequence[int], *, add_special_tokens: bool) -> Prompt:
+        """The prompt of a text that is gone on with as it stands; slow for long ones.
+
+        It is written in the template's place, so it may spell control tokens.
+
+        Args:
+            given: the text, or its token ids.
+            add_special_tokens: of a text: with what the tokenizer puts around every text.
+
+        Raises:
+            InvalidValueError: it is empty.
+            ContextLengthError: no room is left for one token of an answer.
+        """
+        if isinstance(given, str):
+            self._check_chars(given)
+            token_ids = self.encode_text(given, add_special_tokens=add_special_tokens)
+        else:
+            token_ids = list(given)
+        if not token_ids:
+            raise InvalidValueError("messages", "the prompt is empty; give it some text")
+        self._check_length(token_ids)
+        return Prompt(tuple(token_ids), Thinking.NONE, ())
+
+    def encode_text(self, text: str, *, add_special_tokens: bool) -> list[int]:
+        """The token ids of a text of any length; see `build_text`."""
+        return self._tokenizer.encode_text(text, add_special_tokens=add_special_tokens)
+
+    def _check_chars(self, text: str) -> None:
+        least = self._tokenizer.min_num_tokens(text)
+        if least >= self._max_model_len:
+            raise ContextLengthError(least, self._max_model_len, is_exact=False)
+
+    def _check_length(self, token_ids: Sequence[int]) -> None:
         if len(token_ids) >= self._max_model_len:
             raise ContextLengthError(len(token_ids), self._max_model_len)
-        return tuple(token_ids)
 
     def _thinking(self, rendered: str, ending: PromptEnding) -> Thinking:
         """A message that is continued has begun its text: no thoughts come any more."""
-        may_think = self._may_think and ending is not PromptEnding.CONTINUED_MESSAGE
+        may_think = self.may_think and ending is not PromptEnding.CONTINUED_MESSAGE
         return thinking_of(rendered, self.reply_format.thoughts, may_think=may_think)
 
 

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 
 from tokenizers import Tokenizer
 
-from server.chat.shield import Marks
+from server.chat.shield import Marks, Shield
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from server.chat.shield import Shield
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +44,9 @@ class PromptTokenizer:
         self.marks = Marks([*self._controls, *tags])
         self._control_marks = Marks(self._controls)
         blank = [added for added in document["added_tokens"] if added["content"].isspace()]
-        document |= {"added_tokens": blank, "post_processor": None}
+        document |= {"added_tokens": blank}
         self._first = Tokenizer.from_str(json.dumps(document))
+        self._before, self._behind = _special_token_ids(self._first)
         self._rest = Tokenizer.from_str(json.dumps(_without_first_prefix(document)))
         self._longest_token_bytes = max(map(_num_bytes, self._first.get_vocab()), default=1)
 
@@ -59,6 +58,16 @@ class PromptTokenizer:
         """A lower bound of the tokens of a text, without tokenising it."""
         # NFC, which some tokenizers apply, composes at most four characters into one.
         return len(text) // (4 * self._longest_token_bytes)
+
+    def encode_text(self, text: str, *, add_special_tokens: bool) -> list[int]:
+        """The token ids of a text that is a whole prompt, and may spell control tokens.
+
+        Args:
+            text: the prompt.
+            add_special_tokens: with what the tokenizer puts around a text, as Llama's first token.
+        """
+        token_ids = self.encode(text, Shield(self.marks, ()))
+        return [*self._before, *token_ids, *self._behind] if add_special_tokens else token_ids
 
     def encode(self, rendered: str, shield: Shield) -> list[int]:
         """The token ids of rendered text.
@@ -75,6 +84,7 @@ class PromptTokenizer:
                 texts[index] = texts[index].rstrip()
             if control.eats_right:
                 texts[index + 1] = texts[index + 1].lstrip()
+        # Without special tokens, which templates write themselves.
         # Batches, also of one: unlike `encode`, they do not hold the GIL while they work.
         encodings = self._first.encode_batch(texts[:1], add_special_tokens=False)
         encodings += self._rest.encode_batch(texts[1:], add_special_tokens=False)
@@ -83,6 +93,14 @@ class PromptTokenizer:
             token_ids.append(control.token_id)
             token_ids += encoding.ids
         return token_ids
+
+
+def _special_token_ids(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
+    """What the tokenizer puts before and behind every text by itself."""
+    text = tokenizer.encode("a", add_special_tokens=False).ids
+    framed = tokenizer.encode("a", add_special_tokens=True).ids
+    start = next(i for i in range(len(framed)) if framed[i : i + len(text)] == text)
+    return framed[:start], framed[start + len(text) :]
 
 
 def _num_bytes(token: str) -> int:

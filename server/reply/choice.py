@@ -34,6 +34,7 @@ class ReplyStep:
     Args:
         events: in order.
         logprobs: of the step's tokens, where asked for.
+        prompt_logprobs: of the next tokens of the prompt, where asked for.
         num_tokens: tokens of the step.
         num_reasoning_tokens: those of them that are thoughts or their tags.
         finish: set on the last step.
@@ -44,6 +45,7 @@ class ReplyStep:
 
     events: tuple[ReplyEvent, ...]
     logprobs: tuple[TokenLogprobs, ...] = ()
+    prompt_logprobs: tuple[TokenLogprobs, ...] = ()
     num_tokens: int = 0
     num_reasoning_tokens: int = 0
     finish: FinishName | None = None
@@ -118,6 +120,7 @@ class ChoiceReply:
         return ReplyStep(
             events=tuple(merge_events(events)),
             logprobs=output.logprobs[:num_tokens],
+            prompt_logprobs=output.prompt_logprobs,
             num_tokens=num_tokens,
             num_reasoning_tokens=num_reasoning_tokens,
             finish=None if finish is None else self._finish_name(finish),

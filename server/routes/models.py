@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fastapi import APIRouter
 
-from server.errors import ModelNotFoundError
+from server.admission import check_model
 
 if TYPE_CHECKING:
     from server.services import ServedModel, Services
@@ -19,18 +19,19 @@ def model_routes(services: Services) -> APIRouter:
 
     @router.get("/v1/models")
     async def list_models() -> dict[str, object]:
-        return {"object": "list", "data": [_model_body(name, model) for name in model.names]}
+        """The served names; of the aliases those that stand for one name alone."""
+        aliases = [alias for alias in model.aliases if "*" not in alias]
+        return {"object": "list", "data": [_body(name, model) for name in [*model.names, *aliases]]}
 
     @router.get("/v1/models/{name:path}")
     async def get_model(name: str) -> dict[str, object]:
-        if name not in model.names and not services.config.accept_any_model:
-            raise ModelNotFoundError(name, model.names)
-        return _model_body(name, model)
+        check_model(name, services)
+        return _body(name, model)
 
     return router
 
 
-def _model_body(name: str, model: ServedModel) -> dict[str, object]:
+def _body(name: str, model: ServedModel) -> dict[str, object]:
     return {
         "id": name,
         "object": "model",

@@ -43,6 +43,11 @@ def check_chat_request(request: ChatCompletionRequest, config: ServerConfig) -> 
         InvalidValueError: naming the field and the limit.
     """
     _check_count("messages", len(request.messages), config, "max_messages", minimum=1)
+    check_options(request, config)
+
+
+def check_options(request: ChatCompletionRequest, config: ServerConfig) -> None:
+    """The same for a request whose prompt is given, and not made of messages."""
     _check_count("n", request.n or 1, config, "max_n")
     if request.stream_options is not None and not request.stream:
         raise InvalidValueError("stream_options", "only allowed with stream: true")
