@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from concurrent.futures import Future
 
+pytestmark = pytest.mark.timeout(900)  # of which the start of a server may take minutes
+
 MARKER = "zq-secret-zq"
 STREAM = ORDINARY | {"stream": True, "max_tokens": 4000, "ignore_eos": True}
 NUM_SLOTS = 4

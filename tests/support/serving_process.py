@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 MODEL = "tiny"
-START_S = 240
+START_S = 600
 """The kernels of grammars are compiled at the first start on a machine."""
 
 
