@@ -26,6 +26,7 @@ from server.routes.decisions import decisions_routes
 from server.routes.health import health_routes
 from server.routes.messages import messages_routes
 from server.routes.models import model_routes
+from server.routes.ollama import ollama_routes
 from server.routes.responses import responses_routes
 from server.routes.tokenize import tokenize_routes
 
@@ -68,6 +69,7 @@ def create_app(services: Services, *, lifespan: Lifespan | None = None) -> FastA
     app.include_router(tokenize_routes(services))
     app.include_router(decisions_routes(services))
     app.include_router(model_routes(services))
+    app.include_router(ollama_routes(services))
     app.include_router(health_routes(services))
     app.state.metrics = services.metrics
     app.add_exception_handler(ServerError, _answer_error)

@@ -1,0 +1,1 @@
+"""Answers in the shapes of Ollama's API."""

@@ -1,0 +1,139 @@
+"""POST /api/chat, /api/generate, /api/show, GET /api/tags and /api/version: Ollama's API."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from fastapi import APIRouter, Request, Response
+
+from server.admission import admit, check_model
+from server.answer.headers import translated_headers
+from server.answer.ollama.bodies import AnswerKind, Clock, PartWriter
+from server.answer.ollama.models import model_body, show_body
+from server.answer.ollama.pieces import Piece
+from server.answer.ollama.run import OllamaRun, line
+from server.body import read_json_object
+from server.caller import cache_salt
+from server.disconnect import EventStreamResponse, unless_disconnected
+from server.errors import MissingFieldError, RequestError
+from server.generation import Generation
+from server.routes.health import installed_version
+from server.wire.ollama.as_chat import as_chat
+from server.wire.ollama.request import (
+    ChatRequest,
+    GenerateRequest,
+    ShowRequest,
+    model_name,
+    parse_ollama_request,
+)
+from server.wire.policy import ParsedChatRequest
+
+if TYPE_CHECKING:
+    from server.admission import AdmittedChat
+    from server.services import Services
+    from server.wire.translation import Translation
+
+_LINES: Final = "application/x-ndjson"
+
+
+def ollama_routes(services: Services) -> APIRouter:
+    """The routes over these services."""
+    router = APIRouter()
+    config, model = services.config, services.model
+
+    @router.post("/api/chat", response_model=None)
+    async def chat(request: Request) -> Response:
+        clock = Clock()
+        body = await read_json_object(request, config)
+        asked, unknown = parse_ollama_request(ChatRequest, body, strict_params=config.strict_params)
+        writer = PartWriter(model.names[0], AnswerKind.CHAT)
+        if not asked.messages:
+            return _loaded(asked.model, writer, services)
+        return await _answer(request, asked, as_chat(asked, unknown), writer, clock, services)
+
+    @router.post("/api/generate", response_model=None)
+    async def generate(request: Request) -> Response:
+        clock = Clock()
+        body = await read_json_object(request, config)
+        asked, unknown = parse_ollama_request(
+            GenerateRequest, body, strict_params=config.strict_params
+        )
+        writer = PartWriter(model.names[0], AnswerKind.GENERATE)
+        if not asked.prompt:
+            return _loaded(asked.model, writer, services)
+        return await _answer(request, asked, as_chat(asked, unknown), writer, clock, services)
+
+    @router.post("/api/show")
+    async def show(request: Request) -> dict[str, object]:
+        body = await read_json_object(request, config)
+        asked, _ = parse_ollama_request(ShowRequest, body, strict_params=config.strict_params)
+        name = asked.model or asked.name
+        if not name:
+            raise MissingFieldError("model")
+        check_model(model_name(name), services)
+        prompts = services.prompts
+        return show_body(model, prompts.template_source, may_think=prompts.may_think)
+
+    @router.get("/api/tags")
+    async def tags() -> dict[str, object]:
+        return {"models": [model_body(name, model) for name in model.names]}
+
+    @router.get("/api/version")
+    async def version() -> dict[str, str]:
+        return {"version": installed_version()}
+
+    return router
+
+
+def _loaded(name: str, writer: PartWriter, services: Services) -> Response:
+    """The answer to a request without a prompt, which only asks for the model to be loaded."""
+    check_model(model_name(name), services)
+    body = writer.last(Piece(), "load", {})
+    return Response(msgspec.json.encode(body), media_type="application/json")
+
+
+async def _answer(
+    request: Request,
+    asked: ChatRequest | GenerateRequest,
+    translation: Translation,
+    writer: PartWriter,
+    clock: Clock,
+    services: Services,
+) -> Response:
+    try:
+        chat = await unless_disconnected(
+            request.receive, _admit(asked, translation, services, cache_salt(request))
+        )
+        generation = Generation(chat, services)
+    except RequestError as error:
+        raise translation.refusal(error) from error
+    clock.start()
+    run = OllamaRun(generation, writer, clock, services.vocabulary)
+    headers = translated_headers(translation, chat)
+    if asked.is_streamed:
+        return EventStreamResponse(
+            run.lines(request.state.request_id),
+            headers,
+            services.config.keep_alive_s,
+            keep_alive=line(writer.part(Piece())),
+            media_type=_LINES,
+        )
+    body = await unless_disconnected(request.receive, run.whole())
+    return Response(msgspec.json.encode(body), headers=headers, media_type="application/json")
+
+
+async def _admit(
+    asked: ChatRequest | GenerateRequest,
+    translation: Translation,
+    services: Services,
+    caller: bytes,
+) -> AdmittedChat:
+    prompt = None
+    if isinstance(asked, GenerateRequest) and asked.raw:
+        check_model(translation.request.model, services)
+        text = asked.prompt or ""
+        prompt = await asyncio.to_thread(services.prompts.build_text, text, add_special_tokens=True)
+    parsed = ParsedChatRequest(translation.request, (), ())
+    return await admit(parsed, services, cache_salt=caller, prompt=prompt)
