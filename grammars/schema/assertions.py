@@ -42,6 +42,7 @@ class SchemaObject:
         self._child = child
         self._scalars = algebra.scalars
         self._shapes = algebra.shapes
+        self._integers = algebra.integers
 
     def check_keywords(self) -> None:
         """Refuse by name what is not enforced.
@@ -123,8 +124,8 @@ class SchemaObject:
         if not types & {"number", "integer"}:
             return None
         is_integer = "number" not in types
-        if not is_integer and low is None and high is None and step is None:
-            return self._scalars.all_numbers
+        if low is None and high is None and step is None:
+            return self._integers if is_integer else self._scalars.all_numbers
         try:
             numbers = json_number.number_dfa(
                 integer=is_integer,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from grammars.automata import json_number
 from grammars.errors import LimitExceededError
 from grammars.schema.scalars import ScalarAlgebra
 from grammars.schema.shapes import ShapeAlgebra
@@ -12,6 +13,7 @@ from grammars.schema.value import ArrayShape, ObjectShape, StringSet, Value
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from grammars.automata.dfa import Dfa
     from grammars.limits import CompileLimits
     from grammars.schema.node_algebra import NodeAlgebra
 
@@ -29,6 +31,12 @@ class ValueAlgebra:
         nodes: the members of shapes.
         limits: budgets of the automata and of the number of shapes.
         missing_bytes: bytes that the vocabulary cannot spell.
+
+    Attributes:
+        scalars: operations on sets of numbers and of strings.
+        shapes: operations on object and array shapes.
+        everything: all JSON values.
+        integers: all integers, as `Value.numbers` holds them.
     """
 
     def __init__(
@@ -40,6 +48,9 @@ class ValueAlgebra:
         self._limits = limits
         self.scalars = ScalarAlgebra(limits.max_states, missing_bytes)
         self.shapes = ShapeAlgebra(nodes, limits, missing_bytes)
+        self.integers: Dfa = json_number.number_dfa(
+            integer=True, spelling="every", max_states=limits.max_states
+        )
         self.everything = Value(
             has_null=True,
             booleans=frozenset((True, False)),

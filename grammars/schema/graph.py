@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from grammars.errors import (
+    GrammarError,
     InvalidGrammarError,
     LimitExceededError,
     UnsatisfiableError,
@@ -24,7 +26,8 @@ from grammars.schema.combine import ValueAlgebra
 from grammars.schema.constants import Constants
 from grammars.schema.document import Place, SchemaDocument
 from grammars.schema.exclusive import ExclusiveUnion
-from grammars.schema.leaves import exact, leaf_key, plain_text
+from grammars.schema.keywords import ENFORCED_KEYWORDS
+from grammars.schema.leaves import exact, leaf_key
 from grammars.schema.node_sketches import NodeSketches
 from grammars.schema.nodes import (
     Conjunction,
@@ -37,11 +40,11 @@ from grammars.schema.nodes import (
 )
 from grammars.schema.object_entries import ObjectEntries
 from grammars.schema.object_plan import ObjectPlan
+from grammars.schema.plain import PlainSchemas
 from grammars.schema.plans import live_places
 from grammars.schema.productive import live_value, productive_nodes, unsatisfiable_member
 from grammars.schema.samples import ValueSamples
 from grammars.schema.unique_arrays import UniqueArrays
-from grammars.schema.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
@@ -50,16 +53,16 @@ if TYPE_CHECKING:
     from grammars.automata.dfa import Dfa
     from grammars.limits import CompileLimits
     from grammars.schema.document import Json
+    from grammars.schema.plain import Plain
     from grammars.schema.plans import ObjectPlace, PlaceT, Plan
     from grammars.schema.resources import DynamicScope
-    from grammars.schema.value import ArrayShape, NodeId, ObjectShape, StringSet
+    from grammars.schema.value import ArrayShape, NodeId, ObjectShape, StringSet, Value
 
+
+_OF_REFERENCE: Final = frozenset({"$ref", "$defs", "definitions"})
 
 _MAX_NESTED: Final = 16
 """Evaluations inside each other; beyond it branches of `oneOf` are taken to overlap."""
-
-_STATES_OF_CHARACTER: Final = 16
-"""More states than a JSON string takes for any of its characters, escapes included."""
 
 
 class _ReenteredError(Exception):
@@ -93,6 +96,8 @@ class ValueGraph:
         self._object_plans: dict[ObjectShape, ObjectPlan] = {}
         self._array_plans: dict[ArrayShape, ArrayPlan] = {}
         self._live: dict[NodeId, Value] = {}
+        self._outlines: dict[NodeId, Plain | None] = {}
+        self._targets: dict[tuple[str, DynamicScope], NodeId] = {}
         self._canonical: dict[Dfa, Dfa] = {}
         self._plain: dict[Dfa, Dfa] = {}
         self._settled: dict[NodeId, Value] = {}
@@ -100,6 +105,7 @@ class ValueGraph:
         self.anything = self._schema_node(Place("(anything)", True))
         self.nothing = self._schema_node(Place("(nothing)", False))
         self._algebra = ValueAlgebra(self, limits, missing_bytes)
+        self._plain_schemas = PlainSchemas(self, self._algebra)
         self._sketches = NodeSketches(self._nodes, self._document, self._algebra.everything)
         self._constants = Constants(self._algebra, self._constant_node, self.nothing)
         self._exclusive = ExclusiveUnion(self._algebra, self, self._try_evaluate)
@@ -147,15 +153,16 @@ class ValueGraph:
     @property
     def has_open_objects(self) -> bool:
         """Whether a reachable node has objects with undeclared keys."""
-        shapes = [shape for value in self._settled.values() for shape in value.objects]
+        outlines = (plain.value for plain in self._outlines.values() if plain is not None)
+        values = chain(self._settled.values(), outlines)
+        shapes = [shape for value in values for shape in value.objects]
         return any(shape.additional != self.nothing or shape.classes for shape in shapes)
 
     def string_sets(self) -> Iterator[StringSet]:
-        """The sets of strings of all nodes that some value satisfies."""
-        for node in self._productive:
-            strings = None if self.is_plain_text(node) else self.settled(node).strings
-            if strings is not None:
-                yield strings
+        """The sets of strings of all nodes that some value satisfies, but for plain schemas."""
+        for node, value in self._settled.items():
+            if value.strings is not None and node in self._productive:
+                yield value.strings
 
     def is_productive(self, node: NodeId) -> bool:
         """Whether some JSON value satisfies the node."""
@@ -229,7 +236,36 @@ class ValueGraph:
         """The node of the subschema at a place."""
         if isinstance(place.schema, bool) or not place.schema:
             return self.nothing if place.schema is False else self.anything
+        if self._only_refers(place.schema):
+            return self._target(place)
         return self._schema_node(place)
+
+    @staticmethod
+    def _only_refers(schema: dict[str, Json]) -> bool:
+        """Whether a schema has a `$ref` and asks for nothing else."""
+        return "$ref" in schema and schema.keys() & ENFORCED_KEYWORDS <= _OF_REFERENCE
+
+    def _target(self, place: Place) -> NodeId:
+        """The node of what a chain of references ends at; of its beginning where it has no end."""
+        path: dict[tuple[str, DynamicScope], None] = {}
+        current, node = place, None
+        while node is None:
+            key = (current.pointer, current.scope)
+            if key in path:
+                return self._schema_node(place)
+            path[key] = None
+            node = self._targets.get(key)
+            if node is None:
+                schema = current.schema
+                if isinstance(schema, bool) or not self._only_refers(schema):
+                    node = self.place_node(current)
+                else:
+                    try:
+                        [current] = self._document.references(current)
+                    except GrammarError:  # of the node itself, should somebody look at it
+                        return self._schema_node(place)
+        self._targets.update(dict.fromkeys(path, node))
+        return node
 
     def value_node(self, value: Value) -> NodeId:
         """The node of a value."""
@@ -258,13 +294,13 @@ class ValueGraph:
             return True
         return self._sketches.is_inside(a, b)
 
-    def is_plain_text(self, node: NodeId) -> bool:
-        """Whether a node is a short string, which nothing can be wrong with."""
-        entry = self._nodes[node]
-        text = plain_text(entry.place.schema) if isinstance(entry, SchemaNode) else None
-        if text is None or len(text) * _STATES_OF_CHARACTER > self._limits.max_states:
-            return False
-        return self._algebra.scalars.can_spell(text)
+    def outline(self, node: NodeId) -> Plain | None:
+        """What a plain schema allows, not evaluated; None for every other node."""
+        if node not in self._outlines:
+            entry = self._nodes[node]
+            is_schema = isinstance(entry, SchemaNode)
+            self._outlines[node] = self._plain_schemas.find(entry.place) if is_schema else None
+        return self._outlines[node]
 
     def tag_values(self, node: NodeId) -> frozenset[object] | None:
         """The constants of a node that is seen to have no other values; None for other nodes."""
@@ -290,8 +326,11 @@ class ValueGraph:
         known = self._settled.get(node)
         if known is None:
             value = self.evaluate(node)
+            if self.outline(node) is not None:
+                return value
             try:
-                known = replace(value, arrays=self._unique_arrays.settled(value.arrays))
+                arrays = self._unique_arrays.settled(value.arrays)
+                known = value if arrays is value.arrays else replace(value, arrays=arrays)
             except UnsupportedError as error:
                 pointer = self._pointer(node)
                 raise UnsupportedError(
@@ -314,6 +353,9 @@ class ValueGraph:
 
     def evaluate(self, node: NodeId) -> Value:
         """The value of a node, its dependencies first; an explicit stack instead of recursion."""
+        known = self._values.get(node)
+        if known is not None:
+            return known
         mine: set[NodeId] = set()
         try:
             self._evaluate(node, mine)
@@ -335,7 +377,11 @@ class ValueGraph:
                 )
             elif node in self._open:
                 raise _ReenteredError
-            elif node not in self._values:
+            elif node in self._values:
+                continue
+            elif (plain := self.outline(node)) is not None:
+                self._values[node] = self._plain_schemas.value(plain)
+            else:
                 self._open.add(node)
                 mine.add(node)
                 parts = self._parts(node)
@@ -366,9 +412,6 @@ class ValueGraph:
             case ConstantNode(value):
                 return Parts((), lambda _: self._constants.only(value))
             case ValueNode(own):
-                return Parts((), lambda _: own)
-            case SchemaNode(Place(schema=bool(everything))):
-                own = self._algebra.everything if everything else Value()
                 return Parts((), lambda _: own)
             case SchemaNode(place):
                 return Applicators(

@@ -105,6 +105,10 @@ SUPPORT: Mapping[str, tuple[Support, str]] = MappingProxyType(
 """Keyword -> what happens to it, and a note. Keywords that are not here are unknown to the standard
 and, by the standard, restrict nothing (JSON Schema Core 2020-12, section 4.3.1)."""
 
+ENFORCED_KEYWORDS: frozenset[str] = frozenset(
+    name for name, (kind, _) in SUPPORT.items() if kind is not Support.ANNOTATION
+)
+"""Keywords that restrict something, or are refused."""
 
 KIND_OF_KEYWORD: Mapping[str, str] = MappingProxyType(
     dict.fromkeys(("pattern", "format", "minLength", "maxLength"), "string")

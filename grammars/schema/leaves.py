@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from grammars.schema.keywords import SUPPORT, Support
+from grammars.schema.keywords import ENFORCED_KEYWORDS
 
 if TYPE_CHECKING:
     from grammars.schema.document import Json
 
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
-_SHORT: Final = 256
-"""Characters of a string that no budget of automata can be too small for."""
 
 
 def leaf_key(schema: Json) -> object | None:
@@ -24,28 +22,12 @@ def leaf_key(schema: Json) -> object | None:
         return None
     parts = []
     for keyword, given in schema.items():
-        if _annotates(keyword):
+        if keyword not in ENFORCED_KEYWORDS:
             continue
         if keyword in _REFERENCES or _holds_objects(given):
             return None
         parts.append((keyword, exact(given)))
     return "leaf", frozenset(parts)
-
-
-def plain_text(schema: Json) -> str | None:
-    """The string that is all a schema allows, where it is short; None for other schemas."""
-    if not isinstance(schema, dict):
-        return None
-    text = schema.get("const")
-    if not isinstance(text, str) or len(text) > _SHORT:
-        return None
-    others = schema.keys() - {"const"}
-    is_alone = all(schema[k] == "string" if k == "type" else _annotates(k) for k in others)
-    return text if is_alone else None
-
-
-def _annotates(keyword: str) -> bool:
-    return SUPPORT.get(keyword, (Support.ANNOTATION,))[0] is Support.ANNOTATION
 
 
 def _holds_objects(value: Json) -> bool:

@@ -97,9 +97,12 @@ class ObjectPlan:
         return self._entries.is_required[index]
 
     def _all_steps(self) -> Iterator[Step[ObjectPlace]]:
-        """The steps of all declared keys, then of the others; every place has some of these."""
-        for index in range(len(self._entries.declared)):
-            yield from self._declared_steps(self.start, index)
+        """The steps of declared keys, then of others, where nothing is counted and nothing owed.
+
+        Every place has some of these.
+        """
+        for index, entry in enumerate(self._entries.declared):
+            yield Step(entry.key, entry.node, ObjectPlace(index + 1))
         yield from self._undeclared_steps(self.start)
 
     def _declared_steps(self, place: ObjectPlace, index: int) -> Iterator[Step[ObjectPlace]]:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Protocol
 from grammars.schema.plans import live_places
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Container, Iterable, Iterator
 
     from grammars.schema.array_plan import ArrayPlan
     from grammars.schema.object_plan import ObjectPlan
+    from grammars.schema.plain import Plain
     from grammars.schema.plans import PlaceT, Plan
     from grammars.schema.value import ArrayShape, NodeId, ObjectShape, Value
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 class Evaluation(Protocol):
     """The graph, as the emptiness check sees it."""
 
-    def is_plain_text(self, node: NodeId) -> bool:
-        """Whether a node is a short string, which nothing can be wrong with."""
+    def outline(self, node: NodeId) -> Plain | None:
+        """What a plain schema allows, not evaluated; None for every other node."""
         ...
 
     def settled(self, node: NodeId) -> Value:
@@ -49,27 +50,37 @@ def productive_nodes(root: NodeId, graph: Evaluation) -> frozenset[NodeId]:
     """The nodes reachable from `root` that some value satisfies: a least fixpoint.
 
     A value is satisfiable by a scalar, or by a shape that can be closed with satisfiable members.
-    Every reachable node is evaluated, so whatever is wrong anywhere in the schema is found here;
-    but for short strings: ten thousand constants are made into automata when they are written.
+    Every reachable node is looked at, so whatever is wrong anywhere in the schema is found here.
+    Plain ones, in which nothing can be wrong, are evaluated when a text gets there.
     """
+    plain: dict[NodeId, Plain] = {}
     values: dict[NodeId, Value] = {}
     productive: set[NodeId] = set()
     pending = [root]
     while pending:
         node = pending.pop()
-        if graph.is_plain_text(node):
-            productive.add(node)
-        elif node not in values:
+        if node in plain or node in values:
+            continue
+        outline = graph.outline(node)
+        if outline is not None:
+            plain[node] = outline
+            pending.extend(outline.members)
+            if not outline.needed:
+                productive.add(node)
+        else:
             values[node] = graph.settled(node)
             for plan in _plans(values[node], graph):
                 pending.extend(plan.nodes())
     waiting_for: dict[NodeId, set[NodeId]] = {}  # member -> nodes to look at again
-    queue = list(values)
+    queue = [*plain, *values]
     while queue:
         node = queue.pop()
         if node in productive:
             continue
-        missing = _missing(values[node], graph, productive)
+        if node in plain:
+            missing = _first_missing(plain[node].needed, productive)
+        else:
+            missing = _missing(values[node], graph, productive)
         if missing is None:
             productive.add(node)
             queue.extend(waiting_for.pop(node, ()))
@@ -81,11 +92,13 @@ def productive_nodes(root: NodeId, graph: Evaluation) -> frozenset[NodeId]:
 
 def live_value(value: Value, graph: Liveness) -> Value:
     """The same set of JSON values, without the shapes that cannot be satisfied."""
-    return replace(
-        value,
-        objects=tuple(s for s in value.objects if graph.is_closable(graph.object_plan(s))),
-        arrays=tuple(s for s in value.arrays if graph.is_closable(graph.array_plan(s))),
-    )
+    if not (value.objects or value.arrays):
+        return value
+    objects = tuple(s for s in value.objects if graph.is_closable(graph.object_plan(s)))
+    arrays = tuple(s for s in value.arrays if graph.is_closable(graph.array_plan(s)))
+    if len(objects) == len(value.objects) and len(arrays) == len(value.arrays):
+        return value
+    return replace(value, objects=objects, arrays=arrays)
 
 
 def unsatisfiable_member(
@@ -123,9 +136,15 @@ def _missing(value: Value, graph: Evaluation, productive: Container[NodeId]) -> 
 
 def _missing_in_shape(plan: Plan[PlaceT], productive: Container[NodeId]) -> list[NodeId] | None:
     """None where the shape can be closed; else nodes of which one has to become productive."""
-    unmet = next((node for node in plan.needed() if node not in productive), None)
+    unmet = _first_missing(plan.needed(), productive)
     if unmet is not None:
-        return [unmet]
+        return unmet
     if not plan.needs_search or plan.start in live_places(plan, productive):
         return None
     return list({node: None for node in plan.nodes() if node not in productive})
+
+
+def _first_missing(needed: Iterable[NodeId], productive: Container[NodeId]) -> list[NodeId] | None:
+    """The first node that nothing satisfies, alone in a list; None where there is none."""
+    unmet = next((node for node in needed if node not in productive), None)
+    return None if unmet is None else [unmet]

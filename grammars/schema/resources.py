@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import unquote, urldefrag, urljoin
 
@@ -36,6 +37,18 @@ _SCHEMA_MAP_KEYWORDS: Final = (
     "$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties",
 )  # fmt: skip
 """Keywords that hold schemas by name."""
+
+_HOLDS_BY_NAME: Final = MappingProxyType(
+    dict.fromkeys(_SCHEMA_KEYWORDS, False) | dict.fromkeys(_SCHEMA_MAP_KEYWORDS, True)
+)
+"""Keyword that holds schemas -> whether it holds them by name."""
+
+_REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+
+_NAMING_KEYWORDS: Final = frozenset(
+    ("$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", *_REFERENCES)
+)
+"""Keywords without which a schema is neither named nor refers to anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +135,31 @@ class Resources:
         referred: list[str] = []
         outermost = Resource(uri, root, MIXED)
         self._by_uri[uri] = self._by_pointer[root.pointer] = outermost
-        pending = [(root, outermost)]
-        while pending:
-            place, outer = pending.pop()
-            if isinstance(place.schema, dict):
-                resource = self._enter(place, place.schema, outer)
-                referred += self._references(place.schema, resource)
-                pending += [(child, resource) for child in subschemas(place.pointer, place.schema)]
+        pending: list[tuple[str, Json, Resource]] = [(root.pointer, root.schema, outermost)]
+        while pending:  # over every schema of a document, so it is written to be fast
+            pointer, schema, resource = pending.pop()
+            if not isinstance(schema, dict):
+                continue
+            if not _NAMING_KEYWORDS.isdisjoint(schema):
+                place = root if schema is root.schema else Named(pointer, schema)
+                resource = self._enter(place, schema, resource)
+                referred += self._references(schema, resource)
+            for keyword, child in schema.items():
+                is_by_name = _HOLDS_BY_NAME.get(keyword)
+                if is_by_name is None:
+                    continue
+                if isinstance(child, dict):
+                    if is_by_name:
+                        pending += [
+                            (f"{pointer}/{keyword}/{escape(name)}", item, resource)
+                            for name, item in child.items()
+                        ]
+                    else:
+                        pending.append((f"{pointer}/{keyword}", child, resource))
+                elif isinstance(child, list) and not is_by_name:
+                    pending += [
+                        (f"{pointer}/{keyword}/{i}", item, resource) for i, item in enumerate(child)
+                    ]
         return referred
 
     def _enter(self, place: Named, schema: dict[str, Json], outer: Resource) -> Resource:
@@ -169,11 +200,12 @@ class Resources:
         return resource
 
     def _references(self, schema: dict[str, Json], resource: Resource) -> Iterator[str]:
-        for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
+        for keyword in _REFERENCES:
             reference = schema.get(keyword)
             if isinstance(reference, str):
                 uri, fragment = absolute(reference, resource.uri)
-                yield uri
+                if uri not in self._by_uri:
+                    yield uri
                 if keyword == "$recursiveRef":
                     self._dynamic_names.add(RECURSIVE_ANCHOR)
                 elif keyword == "$dynamicRef" and is_plain_name(fragment):
@@ -187,6 +219,8 @@ def is_plain_name(fragment: str) -> bool:
 
 def absolute(reference: str, base: str) -> tuple[str, str]:
     """The URI of the resource that a reference names under a base, and the decoded fragment."""
+    if reference.startswith("#") and reference.isprintable():
+        return base, unquote(reference[1:])  # as below; most references are such
     uri, fragment = urldefrag(reference)
     return urljoin(base, uri) if uri else base, unquote(fragment)
 

@@ -1,0 +1,227 @@
+"""PlainSchemas: schemas that are read at a glance, in which nothing can be wrong or too large.
+
+Nine of ten subschemas of real documents are a `type` with members, or a list of strings. Of those
+it is known at once which members they have and which of these they need, so that emptiness is
+decided without them, and their values are made when a text gets there. Everything else is read by
+`Applicators`, which finds what is wrong; where both can read a schema they agree on its value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Protocol
+
+from grammars.schema.formats import ENFORCED_FORMATS
+from grammars.schema.keywords import ENFORCED_KEYWORDS
+from grammars.schema.pointers import escape
+from grammars.schema.value import ArrayShape, ObjectShape, StringSet, Value
+
+if TYPE_CHECKING:
+    from grammars.automata.dfa import Dfa
+    from grammars.schema.combine import ValueAlgebra
+    from grammars.schema.document import Json, Place
+    from grammars.schema.resources import DynamicScope
+    from grammars.schema.value import NodeId
+
+_DEFINITIONS: Final = frozenset({"$defs", "definitions"})
+_OF_TEXTS: Final = _DEFINITIONS | {"type", "enum", "const"}
+_OF_OBJECTS: Final = frozenset({"properties", "required", "additionalProperties"})
+_OF_ARRAYS: Final = frozenset({"items", "minItems", "maxItems"})
+_OF_STRINGS: Final = frozenset({"minLength", "maxLength", "format"})
+_PLAIN: Final = _DEFINITIONS | _OF_OBJECTS | _OF_ARRAYS | _OF_STRINGS | {"type"}
+
+_SCALARS: Final = frozenset({"null", "boolean", "number", "string", "integer"})
+_ALL_TYPES: Final = _SCALARS | {"object", "array"}
+_BOTH: Final = frozenset((True, False))
+_NEITHER: Final[frozenset[bool]] = frozenset()
+_ANY_STRING: Final = StringSet()
+
+_STATES_OF_CHARACTER: Final = 16
+"""More states than a JSON string takes for any of its characters, escapes included."""
+
+
+class _NotPlainError(Exception):
+    """A schema has to be read with care."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """What a plain schema allows.
+
+    Args:
+        value: its value, but for `texts`.
+        members: the nodes of all members that its objects and arrays may have.
+        needed: of these, the ones without which it has no value.
+        texts: strings that are in it too; their automaton is made when it is needed.
+    """
+
+    value: Value
+    members: tuple[NodeId, ...] = ()
+    needed: tuple[NodeId, ...] = ()
+    texts: tuple[str, ...] = ()
+
+
+class Nodes(Protocol):
+    """The graph, as this module needs it."""
+
+    anything: NodeId
+    nothing: NodeId
+
+    def child(self, pointer: str, schema: Json, scope: DynamicScope) -> NodeId:
+        """The node of the subschema at `pointer`, reached from a place in a dynamic scope."""
+        ...
+
+
+class PlainSchemas:
+    """Reads plain schemas.
+
+    Args:
+        nodes: the graph.
+        algebra: operations on values.
+    """
+
+    def __init__(self, nodes: Nodes, algebra: ValueAlgebra) -> None:
+        self._nodes = nodes
+        self._algebra = algebra
+        self._everything = Plain(algebra.everything, (nodes.anything,))
+        self._nothing = Plain(Value(), (), (nodes.nothing,))
+
+    def find(self, place: Place) -> Plain | None:
+        """What a schema allows; None where it is not plain, or is malformed.
+
+        Raises:
+            GrammarError: as the graph does where it makes the nodes of the members.
+        """
+        schema = place.schema
+        if isinstance(schema, bool):
+            return self._everything if schema else self._nothing
+        asked = schema.keys() & ENFORCED_KEYWORDS
+        is_listed = "enum" in asked or "const" in asked
+        if not asked <= (_OF_TEXTS if is_listed else _PLAIN):
+            return None
+        try:
+            return self._listed(schema) if is_listed else self._typed(place, schema)
+        except _NotPlainError:
+            return None
+
+    def value(self, plain: Plain) -> Value:
+        """The whole value of a plain schema."""
+        if not plain.texts:
+            return plain.value
+        return replace(plain.value, strings=self._algebra.scalars.strings_among(plain.texts))
+
+    def _listed(self, schema: dict[str, Json]) -> Plain:
+        """A short list of strings."""
+        given = schema.get("enum", [schema.get("const")])
+        _check("string" in _types(schema) and isinstance(given, list) and bool(given))
+        _check(not ("enum" in schema and "const" in schema))
+        texts = tuple(text for text in given if isinstance(text, str))
+        _check(len(texts) == len(given))
+        num_states = _STATES_OF_CHARACTER * sum(map(len, texts))
+        _check(num_states <= self._algebra.scalars.max_states and all(map(self._can_spell, texts)))
+        return Plain(Value(), texts=texts)
+
+    def _typed(self, place: Place, schema: dict[str, Json]) -> Plain:
+        types = _types(schema)
+        objects: tuple[ObjectShape, ...] = ()
+        arrays: tuple[ArrayShape, ...] = ()
+        members: tuple[NodeId, ...] = ()
+        needed: tuple[NodeId, ...] = ()
+        if "object" in types:
+            shape = self._object(place, schema)
+            objects = (shape,)
+            members = tuple(node for _, node in shape.properties)
+            if shape.additional != self._nodes.nothing:
+                members = (*members, shape.additional)
+            needed = tuple(map(dict(shape.properties).__getitem__, shape.required))
+        if "array" in types:
+            array = self._array(place, schema)
+            arrays = (array,)
+            members = (*members, array.rest)
+            _check(not (needed and array.min_items))
+            needed = (array.rest,) if array.min_items and not objects else ()
+        return Plain(
+            Value(
+                has_null="null" in types,
+                booleans=_BOTH if "boolean" in types else _NEITHER,
+                numbers=self._numbers(types),
+                strings=_strings(schema) if "string" in types else None,
+                objects=objects,
+                arrays=arrays,
+            ),
+            members,
+            () if not types.isdisjoint(_SCALARS) else needed,
+        )
+
+    def _numbers(self, types: frozenset[str]) -> Dfa | None:
+        if "number" in types:
+            return self._algebra.scalars.all_numbers
+        return self._algebra.integers if "integer" in types else None
+
+    def _object(self, place: Place, schema: dict[str, Json]) -> ObjectShape:
+        if _OF_OBJECTS.isdisjoint(schema):
+            return self._algebra.shapes.any_object
+        declared, required = schema.get("properties", {}), schema.get("required", [])
+        _check(isinstance(declared, dict) and isinstance(required, list))
+        for name in required:
+            _check(isinstance(name, str) and name in declared)
+        _check(all(map(self._can_spell, declared)))
+        child, pointer, scope = self._nodes.child, place.pointer, place.scope
+        return ObjectShape(
+            tuple(
+                (name, child(f"{pointer}/properties/{escape(name)}", schema_of_name, scope))
+                for name, schema_of_name in declared.items()
+            ),
+            tuple(dict.fromkeys(required)),
+            self._member(place, schema, "additionalProperties"),
+        )
+
+    def _array(self, place: Place, schema: dict[str, Json]) -> ArrayShape:
+        if _OF_ARRAYS.isdisjoint(schema):
+            return self._algebra.shapes.any_array
+        low, high = _count(schema, "minItems"), _count(schema, "maxItems")
+        _check(high is None or high >= (low or 0))
+        _check(not isinstance(schema.get("items"), list))
+        return ArrayShape((), self._member(place, schema, "items"), low or 0, high)
+
+    def _member(self, place: Place, schema: dict[str, Json], keyword: str) -> NodeId:
+        if keyword not in schema:
+            return self._nodes.anything
+        return self._nodes.child(f"{place.pointer}/{keyword}", schema[keyword], place.scope)
+
+    def _can_spell(self, text: str) -> bool:
+        return self._algebra.scalars.can_spell(text)
+
+
+def _types(schema: dict[str, Json]) -> frozenset[str]:
+    given = schema.get("type")
+    if given is None and "type" not in schema:
+        return _ALL_TYPES
+    names = given if isinstance(given, list) else [given]
+    types = frozenset(name for name in names if isinstance(name, str))
+    _check(bool(types) and types <= _ALL_TYPES and all(isinstance(name, str) for name in names))
+    return types
+
+
+def _strings(schema: dict[str, Json]) -> StringSet:
+    if _OF_STRINGS.isdisjoint(schema):
+        return _ANY_STRING
+    name = schema.get("format", "")
+    _check(isinstance(name, str) and name not in ENFORCED_FORMATS)
+    low, high = _count(schema, "minLength"), _count(schema, "maxLength")
+    _check(high is None or high >= (low or 0))
+    return StringSet(None, low or 0, high)
+
+
+def _count(schema: dict[str, Json], keyword: str) -> int | None:
+    if keyword not in schema:
+        return None
+    given = schema[keyword]
+    if not isinstance(given, int) or isinstance(given, bool) or given < 0:
+        raise _NotPlainError
+    return given
+
+
+def _check(is_plain: bool) -> None:
+    if not is_plain:
+        raise _NotPlainError
