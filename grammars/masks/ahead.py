@@ -8,34 +8,37 @@ from grammars.pushdown.actions import Goto, Push
 from grammars.pushdown.layout import StateColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from grammars.pushdown.actions import Expander
     from grammars.pushdown.tables import AutomatonTables
 
 
-def expand_ahead(tables: AutomatonTables, expander: Expander, root: int, num_actions: int) -> int:
-    """Expand up to `num_actions` missing actions, those nearest to the root first.
+def always() -> bool:
+    """The `goes_on` of those who do not care."""
+    return True
 
-    The lock of the tables is taken for one action at a time, so texts do not wait for it.
 
-    Returns:
-        How many were expanded; fewer than `num_actions` where no more are missing.
-
-    Raises:
-        GrammarError: the automaton cannot grow within its limits.
-    """
+def expand_ahead(
+    tables: AutomatonTables,
+    expander: Expander,
+    root: int,
+    num_actions: int,
+    goes_on: Callable[[], bool] = always,
+) -> int:
+    """See `ExpandableGrammar.warm`; the lock of the tables is taken for one action at a time."""
     num_expanded = 0
     seen = {root}
     for state in (order := [root]):
         num_labels = tables.state_row(state)[StateColumn.NUM_LABELS]
         for label in range(1, num_labels + 1):
-            with tables.lock:
-                if tables.action(state, label) is None:
-                    if num_expanded == num_actions:
-                        return num_expanded
-                    expander.expand_action(state, label)
-                    num_expanded += 1
+            if tables.action(state, label) is None:
+                if num_expanded == num_actions or not goes_on():
+                    return num_expanded
+                with tables.lock:
+                    if tables.action(state, label) is None:
+                        expander.expand_action(state, label)
+                        num_expanded += 1
             for target in _targets(tables, state, label):
                 if target not in seen:
                     seen.add(target)

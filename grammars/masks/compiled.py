@@ -9,7 +9,7 @@ import numpy as np
 
 from grammars.automata.dfa import DEAD
 from grammars.errors import UnsatisfiableError
-from grammars.masks.ahead import expand_ahead
+from grammars.masks.ahead import always, expand_ahead
 from grammars.masks.completion import Completion
 from grammars.masks.configuration import ConfigurationTable
 from grammars.masks.distinct_configurations import DistinctConfigurations
@@ -35,7 +35,7 @@ from grammars.masks.walk import (
 from grammars.pushdown.layout import LexerColumn, StateColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -232,13 +232,9 @@ class AutomatonGrammar:
                 words = words & ~_packed(np.isin(ends, far), len(words))
             return words
 
-    def warm(self, num_actions: int) -> int:
-        """Expand ahead of all texts, see `expand_ahead`.
-
-        Raises:
-            GrammarError: the automaton cannot grow within its limits.
-        """
-        return expand_ahead(self._tables, self._expander, self._root, num_actions)
+    def warm(self, num_actions: int, goes_on: Callable[[], bool] = always) -> int:
+        """See `ExpandableGrammar`."""
+        return expand_ahead(self._tables, self._expander, self._root, num_actions, goes_on)
 
     def device_tables(self, budget: DeviceBudget) -> DeviceTables | None:
         """The automaton over tokens, where it is finite within a budget.

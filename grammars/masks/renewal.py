@@ -13,6 +13,7 @@ import threading
 from typing import TYPE_CHECKING, Final
 from weakref import WeakSet
 
+from grammars.masks.ahead import always
 from grammars.masks.matcher import Matcher
 
 if TYPE_CHECKING:
@@ -68,21 +69,15 @@ class RenewedGrammar:
         """Structural states made so far, in the automaton of new texts."""
         return self._current.num_states
 
-    def warm(self, num_actions: int) -> int:
-        """Expand up to so many actions ahead of all texts, the nearest to the start first.
-
-        For the thread that compiled the grammar, while the prompt is read: what is made then is not
-        made between two tokens. Fills tables up to the soft budget at most.
-
-        Returns:
-            How many were expanded.
-        """
+    def warm(self, num_actions: int, goes_on: Callable[[], bool] = always) -> int:
+        """See `ExpandableGrammar`; fills tables up to the soft budget at most."""
         automaton, num_expanded = self._with_room(), 0
         while num_expanded < num_actions and automaton.table_bytes <= self._renew_bytes:
-            more = automaton.warm(min(_ACTIONS_PER_CHECK, num_actions - num_expanded))
-            if more == 0:
-                break
+            wanted = min(_ACTIONS_PER_CHECK, num_actions - num_expanded)
+            more = automaton.warm(wanted, goes_on)
             num_expanded += more
+            if more < wanted:
+                break
         return num_expanded
 
     def device_tables(self, budget: DeviceBudget) -> DeviceTables | None:

@@ -303,9 +303,9 @@ class Runner:
     def _expand(self, missing: list[list[int]]) -> None:
         for kind, state, entry in {tuple(row): None for row in missing}:
             if kind == kernels.MISSING_ACTION:
-                if self._tables.action(state, entry) is None:
+                if not self._tables.has_action(state, entry):
                     self._expander.expand_action(state, entry)
-                assert self._tables.action(state, entry) is not None, "the expander wrote nothing"
+                assert self._tables.has_action(state, entry), "the expander wrote nothing"
                 continue
             outcome = self._tables.outcome(entry)
             if self._tables.resume(state, outcome) is None:

@@ -6,7 +6,10 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, assert_never
 
+import numpy as np
+
 from grammars.automata import codepoint_dfa, json_string
+from grammars.automata.dfa import NO_LABEL, Dfa
 from grammars.automata.lexer import LexerBuilder
 from grammars.automata.speakable import without_bytes
 from grammars.byte_lru import ByteLru
@@ -27,20 +30,23 @@ from grammars.schema.plans import AllBut
 from grammars.schema.value import StringSet
 
 if TYPE_CHECKING:
-    from grammars.automata.dfa import Dfa
     from grammars.automata.lexer import Lexer
     from grammars.cfg.lexers import ScanLexer
     from grammars.pushdown.free_text import Watched
     from grammars.pushdown.terminals import Terminal
 
 _CACHE_BYTES: Final = 64 * 1024 * 1024
-_cache: Final[ByteLru[tuple[tuple[Terminal, ...], int, frozenset[int]], Lexer]] = ByteLru(
+_cache: Final[ByteLru[tuple[tuple[Terminal, ...], int, frozenset[int], bool], Lexer]] = ByteLru(
     _CACHE_BYTES
 )
 
 
 def lexer_of(
-    terminals: tuple[Terminal, ...], max_states: int, missing_bytes: frozenset[int]
+    terminals: tuple[Terminal, ...],
+    max_states: int,
+    missing_bytes: frozenset[int],
+    *,
+    has_first: bool = False,
 ) -> Lexer:
     """The lexer whose item i is the i-th terminal; the same object for equal arguments.
 
@@ -50,19 +56,37 @@ def lexer_of(
         terminals: what to read; every one of them has a text without missing bytes.
         max_states: states of the lexer and of each automaton in it.
         missing_bytes: bytes that the vocabulary cannot spell; no text with one is read.
+        has_first: the terminals are members of an object that follow another; the last state of
+            the automaton is a second start, from which they are read without the comma.
 
     Raises:
         LimitExceededError: it needs more than `max_states` states.
     """
-    key = (terminals, max_states, missing_bytes)
+    key = (terminals, max_states, missing_bytes, has_first)
     known = _cache.get(key)
     if known is None:
         known = word_lexer(terminals)
         if known is None or known.dfa.num_states > max_states:
             known = write_lexer(terminals, max_states)
-        known = replace(known, dfa=without_bytes(known.dfa, missing_bytes))
+        dfa = without_bytes(known.dfa, missing_bytes)
+        known = replace(known, dfa=_with_first(dfa) if has_first else dfa)
         _cache.put(key, known, known.dfa.next_state.nbytes + 64 * known.dfa.num_states)
     return known
+
+
+def _with_first(dfa: Dfa) -> Dfa:
+    """The automaton of members that follow another, and one more state, where the first begins."""
+    quote, comma, bracket = (dfa.symbol_class[ord(symbol)] for symbol in '",}')
+    first = np.zeros_like(dfa.next_state[:1])
+    first[0, bracket] = dfa.next_state[dfa.start, bracket]
+    first[0, quote] = dfa.next_state[dfa.next_state[dfa.start, comma], quote]
+    return Dfa(
+        dfa.symbol_class,
+        np.concatenate((dfa.next_state, first)),
+        np.append(dfa.label, np.int32(NO_LABEL)),
+        dfa.start,
+        np.append(dfa.char_boundary, False),  # a value, no flag
+    )
 
 
 def write_lexer(terminals: tuple[Terminal, ...], max_states: int) -> Lexer:

@@ -3,7 +3,8 @@
 After key k of n an object reads keys k + 1 to n, another one, or the closing bracket: n lexers that
 differ in what is left out. Instead all places share the lexer of all keys, and a place has a
 window: the labels that it reads. A byte is read only if a label of the window can still be reached
-(`StateColumn.WINDOW`, `LexerColumn.REACH`). The texts are the same, the automata are made once.
+(`StateColumn.WINDOW`, `LexerColumn.REACH`). The place before the first member is one of them, with
+a start of its own. The texts are the same, the automata are made once.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from grammars.pushdown.tables import AutomatonTables
     from grammars.pushdown.terminals import Terminal
 
-MIN_KEYS: Final = 2
-"""A place that reads fewer keys has a lexer of its own: it is smaller than the one of all keys."""
+MIN_KEYS: Final = 1
+"""A place that reads fewer keys, the end alone, has a lexer of its own: it is the same for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class MemberLexer:
     """The lexer of all keys of some objects.
 
     Args:
-        lexer: item i reads key i.
+        lexer: item i reads key i; its last state is where the first member begins.
         keys: in order of items.
         labels: bits of the labels that read a key.
     """
@@ -42,6 +43,11 @@ class MemberLexer:
     lexer: Lexer
     keys: tuple[MemberKey, ...]
     labels: dict[MemberKey, int]
+
+    @property
+    def first(self) -> int:
+        """The state of the automaton in which the first member begins."""
+        return self.lexer.dfa.num_states - 1
 
     def keys_of(self, label: int) -> frozenset[MemberKey]:
         """The keys that end with a label."""
@@ -53,7 +59,7 @@ class MemberLexers:
 
     Args:
         tables: where their automata are added.
-        make_lexer: makes a lexer of terminals.
+        make_lexer: makes a lexer of members, with a second start, see `lexer_of`.
     """
 
     def __init__(
@@ -67,7 +73,7 @@ class MemberLexers:
         """The lexer of the objects that a state is in; None where it would be of no use.
 
         Args:
-            members: of one context; all of them follow another member.
+            members: of one context.
         """
         layouts = tuple(dict.fromkeys(member.layout for member in members))
         key = (members[0].context, *layouts)
@@ -79,7 +85,8 @@ class MemberLexers:
     def _make(self, keys: tuple[MemberKey, ...], member: ObjectMember) -> MemberLexer | None:
         if len(keys) > MAX_WINDOW_LABELS:
             return None
-        lexer = self._make_lexer(tuple(member_terminal(key, member) for key in keys))
+        terminals = (member_terminal(key, member.context, follows=True) for key in keys)
+        lexer = self._make_lexer(tuple(terminals))
         if len(lexer.items) > MAX_WINDOW_LABELS:
             return None
         labels = dict.fromkeys(keys, 0)

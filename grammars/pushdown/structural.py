@@ -29,6 +29,7 @@ from grammars.pushdown.parts import is_nullable
 from grammars.pushdown.terminals import Scanned, Word
 from grammars.pushdown.transitions import Continue, Enter, Leave, Transitions
 from grammars.schema.graph import ValueGraph
+from grammars.schema.value import StringSet
 from grammars.spec import Cfg, Either, Embed, JsonObject, JsonSchema, Repeat, Sequence
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ class StructuralStates:
         self._limits = limits
         self._configs = ConfigTable()
         self._transitions = Transitions(self._configs, vocabulary, limits.max_states)
-        self._member_lexers = MemberLexers(tables, self._lexer)
+        self._member_lexers = MemberLexers(tables, partial(self._lexer, has_first=True))
         self._contexts: dict[JsonSchema | JsonObject, JsonContext] = {}
         self._grammars: dict[Cfg, CfgSteps] = {}
         self._states: dict[int, _State] = {}
@@ -365,7 +366,9 @@ class StructuralStates:
     def _new_member_state(self, items: Items, atoms: Items) -> int | None:
         """A state inside of objects, with a window on a shared lexer; None where it has its own."""
         members = self._members(atoms)
-        if len(members) < len(atoms) or len({member.context for member in members}) != 1:
+        if len(members) < len(atoms):
+            return None
+        if len({(member.context, member.is_first) for member in members}) != 1:
             return None
         keys = {key for member in members for key in keys_at(member)}
         if len(keys - {Closing.BRACKET}) < MIN_KEYS:
@@ -378,7 +381,8 @@ class StructuralStates:
             window |= shared.labels[key]
         dfa = shared.lexer.dfa
         state = self._tables.add_state(
-            lexer_start=self._tables.add_dfa(dfa) + dfa.start,
+            lexer_start=self._tables.add_dfa(dfa)
+            + (shared.first if members[0].is_first else dfa.start),
             num_labels=len(shared.lexer.items),
             is_final=False,
             full_outcome=(1 << len(items)) - 1,
@@ -388,12 +392,13 @@ class StructuralStates:
         return state
 
     def _members(self, atoms: Items) -> list[ObjectMember]:
-        """The objects that a state is in, after their first members."""
+        """The objects that a state is in."""
         configs = (self._configs[atom.config] for atom in atoms)
-        return [x for x in configs if isinstance(x, ObjectMember) and not x.is_first]
+        return [config for config in configs if isinstance(config, ObjectMember)]
 
-    def _lexer(self, terminals: tuple[Terminal, ...]) -> Lexer:
-        return lexer_of(terminals, self._limits.max_states, self._vocabulary.missing_bytes)
+    def _lexer(self, terminals: tuple[Terminal, ...], *, has_first: bool = False) -> Lexer:
+        limits, vocabulary = self._limits, self._vocabulary
+        return lexer_of(terminals, limits.max_states, vocabulary.missing_bytes, has_first=has_first)
 
     def _counted(self, atoms: Items) -> Strings | None:
         """The bounded string that the character counter serves: it must be the only string here."""
@@ -498,10 +503,10 @@ class StructuralStates:
         """
         for strings in graph.string_sets():
             content = strings.content
-            if content is None or strings.is_counted:
+            if content is None:
                 continue
             if content.num_states * _STATES_OF_CHARACTER > self._limits.max_states:
-                spelled_strings(strings, self._limits.max_states)
+                spelled_strings(StringSet(content), self._limits.max_states)
 
     def _check_longest_match(self, known: _State, label: int, target: int) -> None:
         """Refuse a terminal that may go on with a symbol that could also begin what follows it.
@@ -509,14 +514,16 @@ class StructuralStates:
         The automaton always takes the longest match, which would lose the other reading. JSON has
         no such place (a number is never followed by a digit); a composition of parts might.
         """
-        follower = self._states[target].lexer
         configs = (item.config for item in (*known.atoms, *self._states[target].items))
-        if follower is None or not any(isinstance(self._configs[c], PartThen) for c in configs):
+        if self._states[target].lexer is None or not any(
+            isinstance(self._configs[config], PartThen) for config in configs
+        ):
             return
         assert known.lexer is not None
         dfa = known.lexer.dfa
         goes_on = np.any(dfa.next_state[dfa.label == label] != DEAD, axis=0)[dfa.symbol_class]
-        begins = (follower.dfa.next_state[follower.dfa.start] != DEAD)[follower.dfa.symbol_class]
+        follower, start = self._tables.locate(self._tables.lexer_start(target))
+        begins = (follower.next_state[start] != DEAD)[follower.symbol_class]
         shared = min(len(goes_on), len(begins))
         if np.any(goes_on[:shared] & begins[:shared]):
             raise _ambiguous()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
     from grammars.pushdown.configs import Config, ConfigId, ConfigTable
-    from grammars.pushdown.layouts import MemberKey
+    from grammars.pushdown.layouts import JsonContext, MemberKey
     from grammars.pushdown.terminals import Terminal
     from grammars.schema.value import Value
     from grammars.vocabulary import Vocabulary
@@ -146,7 +146,7 @@ class Transitions:
 
     def _member(self, config: ObjectMember) -> Iterator[tuple[Terminal, Effect]]:
         for key, effect in self.member_effects(config):
-            yield member_terminal(key, config), effect
+            yield member_terminal(key, config.context, follows=not config.is_first), effect
 
     def member_effects(
         self, config: ObjectMember, wanted: Container[MemberKey] | None = None
@@ -189,9 +189,8 @@ def _strings(value: ValueThen, strings: StringSet) -> Strings:
     return Strings(strings, is_counted=False, is_canonical=is_canonical)
 
 
-def member_terminal(key: MemberKey, config: ObjectMember) -> Terminal:
-    """How a key of an object is written where a config stands."""
-    follows, context = not config.is_first, config.context
+def member_terminal(key: MemberKey, context: JsonContext, *, follows: bool) -> Terminal:
+    """How a key of an object is written, after another member or as the first."""
     match key:
         case Closing():
             return Word((b"}",))

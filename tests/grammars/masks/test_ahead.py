@@ -45,3 +45,10 @@ def test_a_text_after_it_makes_no_states_and_has_the_same_masks():
 def test_a_grammar_without_end_is_expanded_as_far_as_the_budget_goes():
     endless = JsonSchema('{"type": "array", "prefixItems": [{"$ref": "#"}, true]}')
     assert compile_grammar(endless, tiny_vocabulary()).warm(50) <= 50
+
+
+def test_it_ends_where_it_is_told_to():
+    grammar = compile_grammar(SCHEMA, tiny_vocabulary())
+    answers = iter([True, True, True, False])
+    assert grammar.warm(10**6, lambda: next(answers)) == 3
+    assert grammar.warm(10**6) > 3

@@ -78,11 +78,11 @@ def walk(grammar, choose):
 def test_all_places_of_an_object_share_one_automaton():
     grammar = compiled("closed", whitespace="compact")
     matcher = grammar.matcher()
-    tables, starts = matcher._grammar._tables, set()
+    tables, automata = matcher._grammar._tables, set()
     for byte in b'{"a":1,"ab":1,"abc":1,"1":1':
         matcher.allowed_token_ids()
         assert matcher.accept_token(byte)
         row = tables.state_row(matcher._configuration.state)
         if row[StateColumn.WINDOW] != ALL_LABELS:
-            starts.add(row[StateColumn.LEXER_START])
-    assert len(starts) == 1
+            automata.add(tables.locate(row[StateColumn.LEXER_START])[0])
+    assert len(automata) == 1

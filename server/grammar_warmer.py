@@ -1,0 +1,84 @@
+"""GrammarWarmer: expands compiled grammars ahead of their texts while nothing is compiled."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final
+from weakref import WeakSet
+
+from grammars.errors import GrammarError
+from grammars.protocol import ExpandableGrammar
+
+if TYPE_CHECKING:
+    from grammars.protocol import CompiledGrammar
+
+logger = logging.getLogger(__name__)
+
+_MAX_WAITING: Final = 16
+"""Grammars that may wait to be expanded; beyond it their texts do it themselves."""
+
+_ACTIONS_PER_PAUSE: Final = 4
+_PAUSE_S: Final = 0.001
+"""Python's locks are not fair: without pauses, those who need the tables would wait for the end."""
+
+
+class GrammarWarmer:
+    """A thread in which grammars are expanded while their prompts are read; see `hold`.
+
+    Args:
+        num_actions: expanded of each grammar at most; 0 for none.
+    """
+
+    def __init__(self, num_actions: int) -> None:
+        self._num_actions = num_actions
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="grammar-warmer")
+        self._known: WeakSet[ExpandableGrammar] = WeakSet()
+        self._num_waiting = 0
+        self._num_asked = 0
+        self._may_go_on = threading.Event()
+        self._may_go_on.set()
+        self._is_closed = False
+
+    def warm(self, grammar: CompiledGrammar) -> None:
+        """Let a grammar be expanded, once and some time later; grammars that cannot be are left."""
+        if self._num_actions == 0 or self._num_waiting == _MAX_WAITING:
+            return
+        if isinstance(grammar, ExpandableGrammar) and grammar not in self._known:
+            self._known.add(grammar)
+            self._num_waiting += 1
+            self._thread.submit(self._warm, grammar)
+
+    def hold(self) -> None:
+        """Expand nothing until `release`: somebody waits for a compile."""
+        self._may_go_on.clear()
+
+    def release(self) -> None:
+        """Go on."""
+        self._may_go_on.set()
+
+    def close(self) -> None:
+        """End the thread; what waits is dropped."""
+        self._is_closed = True
+        self.release()
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _warm(self, grammar: ExpandableGrammar) -> None:
+        """In the thread."""
+        self._num_waiting -= 1
+        try:
+            grammar.warm(self._num_actions, self._goes_on)
+        except GrammarError as error:  # a text that comes there is told
+            logger.debug("a grammar was not expanded ahead: %s", error)
+        except Exception:
+            logger.exception("a grammar failed to expand ahead")
+
+    def _goes_on(self) -> bool:
+        """Before each action: whether to go on, when others have had their turn."""
+        self._num_asked += 1
+        if self._num_asked % _ACTIONS_PER_PAUSE == 0:
+            time.sleep(_PAUSE_S)
+        self._may_go_on.wait()
+        return not self._is_closed
