@@ -125,6 +125,7 @@ def load_server(
             backend.compile_spec,
             max_concurrent=server_config.max_concurrent_compiles,
             max_waiting=server_config.max_waiting_requests,
+            warm_actions=server_config.warm_actions,
         )
     announce(f"Engine: {_facts(engine)}")
     try:
@@ -164,6 +165,7 @@ def _launch_engine(
         grammar_cache_bytes=server_config.grammar_cache_bytes,
         max_concurrent_compiles=server_config.max_concurrent_compiles,
         max_waiting_compiles=server_config.max_waiting_requests,
+        warm_actions=server_config.warm_actions,
         heartbeat_s=process_config.engine_heartbeat_s,
         log_level=logging.getLogger("engine").getEffectiveLevel(),
     )

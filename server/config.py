@@ -49,6 +49,8 @@ class ServerConfig:
         grammar_backend: name of the grammar backend, "tightrope" is our own.
         grammar_cache_bytes: memory for compiled grammars, in bytes.
         max_concurrent_compiles: grammars compiled at the same time; others wait.
+        warm_actions: actions of each compiled grammar that are expanded ahead of its texts, while
+            the prompt is read and nothing is compiled; about 0.3 ms each, 0 for none.
         strict_params: refuse unknown request fields instead of naming them in a header.
         max_body_bytes: bytes of a request body, counted as they arrive.
         max_header_bytes: bytes of the request line and all headers.
@@ -92,6 +94,7 @@ class ServerConfig:
     grammar_backend: str = "tightrope"
     grammar_cache_bytes: int = 256 * 2**20
     max_concurrent_compiles: int = 2
+    warm_actions: int = 300
     strict_params: bool = False
     max_body_bytes: int = 10 * 2**20
     max_header_bytes: int = 64 * 2**10
@@ -136,6 +139,8 @@ class ServerConfig:
                     f"cors_origins: {origin!r} is no origin; write scheme and host, as "
                     "https://app.example, or *"
                 )
+        if self.warm_actions < 0:
+            raise ValueError(f"warm_actions: {self.warm_actions} is negative; 0 is off")
         if self.max_number_chars > _MAX_INT_DIGITS:
             raise ValueError(f"max_number_chars: at most {_MAX_INT_DIGITS} can be read")
         for name in self.__dataclass_fields__:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from grammars.errors import GrammarError
 from server.errors import OverloadedError
+from server.grammar_warmer import GrammarWarmer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,6 +60,7 @@ class GrammarCompiler:
         compile_spec: compiles or finds in a cache; thread-safe.
         max_concurrent: compiles at the same time.
         max_waiting: compiles that may wait for a thread; beyond it requests are shed.
+        warm_actions: of each grammar, expanded ahead of its texts in another thread; 0 for none.
     """
 
     def __init__(
@@ -67,11 +69,13 @@ class GrammarCompiler:
         *,
         max_concurrent: int,
         max_waiting: int,
+        warm_actions: int = 0,
     ) -> None:
         self._compile_spec = compile_spec
         self._threads = ThreadPoolExecutor(max_concurrent, thread_name_prefix="grammar-compiler")
         self._max_pending = max_concurrent + max_waiting
         self._num_pending = 0
+        self._warmer = GrammarWarmer(warm_actions)
         self._refusals: dict[bytes, GrammarError] = {}  # the oldest first
 
     async def compile(self, spec: GrammarSpec) -> CompiledGrammar:
@@ -84,11 +88,16 @@ class GrammarCompiler:
         if self._num_pending >= self._max_pending:
             raise OverloadedError("Too many constraints are being compiled; try again later")
         self._num_pending += 1
+        self._warmer.hold()
         try:
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._threads, self._compile, spec)
+            grammar = await loop.run_in_executor(self._threads, self._compile, spec)
         finally:
             self._num_pending -= 1
+            if self._num_pending == 0:
+                self._warmer.release()
+        self._warmer.warm(grammar)
+        return grammar
 
     def _compile(self, spec: GrammarSpec) -> CompiledGrammar:
         """In a thread of the pool."""
@@ -107,3 +116,4 @@ class GrammarCompiler:
     def close(self) -> None:
         """End the threads; compiles that wait are dropped."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+        self._warmer.close()

@@ -105,6 +105,7 @@ class EngineHost:
             backend.compile_spec,
             max_concurrent=start.max_concurrent_compiles,
             max_waiting=start.max_waiting_compiles,
+            warm_actions=start.warm_actions,
         )
         self._heartbeat_s = start.heartbeat_s
         self._grammars: dict[int, CompiledGrammar] = {}

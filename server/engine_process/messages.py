@@ -27,6 +27,7 @@ class Start:
         grammar_cache_bytes: memory for compiled grammars.
         max_concurrent_compiles: grammars compiled at the same time.
         max_waiting_compiles: beyond it a compile is answered with `CompileShed`.
+        warm_actions: of each grammar, expanded ahead of its texts; 0 for none.
         heartbeat_s: seconds between heartbeats.
         log_level: of Python's logging, for our own loggers.
     """
@@ -37,6 +38,7 @@ class Start:
     grammar_cache_bytes: int
     max_concurrent_compiles: int
     max_waiting_compiles: int
+    warm_actions: int
     heartbeat_s: float
     log_level: int
 

@@ -38,6 +38,7 @@ def start_of(folder, **changes) -> Start:
         grammar_cache_bytes=2**26,
         max_concurrent_compiles=1,
         max_waiting_compiles=8,
+        warm_actions=20,
         heartbeat_s=0.2,
         log_level=40,
     )
