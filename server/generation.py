@@ -16,6 +16,7 @@ from server.errors import (
     ServerError,
     UnavailableError,
 )
+from server.merging import merged
 from server.output_clock import OutputClock
 from server.reply.choice import ChoiceReply
 from server.tracing import TracedRequest
@@ -81,7 +82,7 @@ class Generation:
         began = time.perf_counter()
         span = self._services.tracing.start_chat(_traced(self._chat, self._services))
         failure: BaseException | None = None
-        steps = self._merged_steps() if self._chat.num_choices > 1 else self._only_steps()
+        steps = merged([self._choice_steps(choice) for choice in range(self._chat.num_choices)])
         try:
             async with aclosing(steps):
                 async for pair in steps:
@@ -103,39 +104,6 @@ class Generation:
                 finish_reasons=tuple(self._finish_reasons),
                 error=failure,
             )
-
-    async def _only_steps(self) -> AsyncGenerator[tuple[int, ReplyStep], None]:
-        async with aclosing(self._choice_steps(0)) as steps:
-            async for step in steps:
-                yield 0, step
-
-    async def _merged_steps(self) -> AsyncGenerator[tuple[int, ReplyStep], None]:
-        queue: asyncio.Queue[tuple[int, ReplyStep | Exception]] = asyncio.Queue()
-        tasks = [
-            asyncio.create_task(self._pump(choice, queue))
-            for choice in range(self._chat.num_choices)
-        ]
-        num_unfinished = len(tasks)
-        try:
-            while num_unfinished:
-                choice, step = await queue.get()
-                if isinstance(step, Exception):
-                    raise step
-                num_unfinished -= step.finish is not None
-                yield choice, step
-        finally:
-            for task in tasks:
-                task.cancel()
-
-    async def _pump(
-        self, choice: int, queue: asyncio.Queue[tuple[int, ReplyStep | Exception]]
-    ) -> None:
-        try:
-            async with aclosing(self._choice_steps(choice)) as steps:
-                async for step in steps:
-                    queue.put_nowait((choice, step))
-        except Exception as error:  # noqa: BLE001  # raised again by the one who reads the queue
-            queue.put_nowait((choice, error))
 
     async def _choice_steps(self, choice: int) -> AsyncGenerator[ReplyStep, None]:
         chat = self._chat

@@ -31,6 +31,11 @@ async def merged(
 
     Closing it closes all sources; the failure of one ends all, and is raised.
     """
+    if len(sources) == 1:
+        async with aclosing(sources[0]) as items:
+            async for item in items:
+                yield 0, item
+        return
     queue: asyncio.Queue[_Came[ItemT] | _Ended] = asyncio.Queue()
     tasks = [
         asyncio.create_task(_pump(index, source, queue)) for index, source in enumerate(sources)
