@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from grammars.protocol import CompiledGrammar
@@ -17,6 +18,23 @@ _Key: TypeAlias = "tuple[GrammarSpec, str, str]"
 
 
 _FOUND_PER_CHECK: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class CacheStats:
+    """What a cache has done since it was made, and what it holds.
+
+    Args:
+        hits: grammars that were there, or being compiled already.
+        misses: grammars that were compiled, or refused.
+        num_grammars: held now.
+        memory_bytes: what they took when sizes were last taken.
+    """
+
+    hits: int = 0
+    misses: int = 0
+    num_grammars: int = 0
+    memory_bytes: int = 0
 
 
 class GrammarCache:
@@ -36,6 +54,8 @@ class GrammarCache:
         self._grammars: dict[_Key, CompiledGrammar] = {}  # the least recently used first
         self._compiling: dict[_Key, Future[CompiledGrammar]] = {}
         self._num_found = 0
+        self._num_missed = 0
+        self._num_bytes = 0
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -46,6 +66,13 @@ class GrammarCache:
         """What the grammars take now."""
         with self._lock:
             return sum(grammar.memory_bytes for grammar in self._grammars.values())
+
+    def stats(self) -> CacheStats:
+        """The counts of this moment; cheap."""
+        with self._lock:
+            return CacheStats(
+                self._num_found, self._num_missed, len(self._grammars), self._num_bytes
+            )
 
     def get(
         self, spec: GrammarSpec, vocabulary: Vocabulary, backend: GrammarBackend
@@ -66,7 +93,10 @@ class GrammarCache:
                 return grammar
             running = self._compiling.get(key)
             if running is None:
+                self._num_missed += 1
                 mine = self._compiling[key] = Future[CompiledGrammar]()
+            else:
+                self._num_found += 1
         if running is not None:
             return running.result()
         try:
@@ -89,3 +119,4 @@ class GrammarCache:
             if num_bytes <= self._max_bytes:
                 break
             num_bytes -= self._grammars.pop(oldest).memory_bytes
+        self._num_bytes = num_bytes

@@ -126,6 +126,7 @@ def load_server(
             max_concurrent=server_config.max_concurrent_compiles,
             max_waiting=server_config.max_waiting_requests,
             warm_actions=server_config.warm_actions,
+            cache=backend.grammar_cache,
         )
     announce(f"Engine: {_facts(engine)}")
     try:

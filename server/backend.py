@@ -35,11 +35,13 @@ class Backend:
         engine: loaded, not started.
         vocabulary: of the model's tokenizer.
         compile_spec: compiles a grammar or finds it in the cache; thread-safe.
+        grammar_cache: that cache.
     """
 
     engine: AsyncEngine
     vocabulary: Vocabulary
     compile_spec: Callable[[GrammarSpec], CompiledGrammar]
+    grammar_cache: GrammarCache
 
 
 def load_backend(
@@ -77,7 +79,7 @@ def load_backend(
     except (GrammarError, ValueError) as error:
         raise StartupError(f"{model_folder.name} cannot be served: {error}") from error
     cache = GrammarCache(grammar_cache_bytes)
-    return Backend(engine, vocabulary, lambda spec: cache.get(spec, vocabulary, backend))
+    return Backend(engine, vocabulary, lambda spec: cache.get(spec, vocabulary, backend), cache)
 
 
 def load_tokenizer(model_folder: Path) -> PreTrainedTokenizerFast:

@@ -1,15 +1,16 @@
-"""EngineCollector: what the engine counts, as metrics of Prometheus."""
+"""EngineCollector: what the engine and the grammar cache count, as metrics of Prometheus."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prometheus_client.core import CounterMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engine.stats import EngineStats
+    from engine.stats import EngineCounters, EngineStats
+    from grammars.cache import CacheStats
 
 
 class EngineCollector:
@@ -22,12 +23,28 @@ class EngineCollector:
     def __init__(self, model_name: str) -> None:
         self._model_name = model_name
         self.stats: EngineStats | None = None
+        self.grammars: CacheStats | None = None
 
-    def collect(self) -> Iterator[CounterMetricFamily]:
+    def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
         """The metrics; prometheus-client's protocol."""
-        if self.stats is None:
-            return
-        counters = self.stats.counters
+        if self.stats is not None:
+            yield from self._of_engine(self.stats.counters)
+        if self.grammars is not None:
+            yield from self._of_grammars(self.grammars)
+
+    def _of_grammars(self, cache: CacheStats) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
+        for name, documentation, value in (
+            ("hits", "Grammars that were compiled already", cache.hits),
+            ("misses", "Grammars that had to be compiled", cache.misses),
+        ):
+            yield CounterMetricFamily(f"tightrope:grammar_cache_{name}", documentation, value=value)
+        for name, documentation, value in (
+            ("grammars", "Compiled grammars that are kept", cache.num_grammars),
+            ("bytes", "What they take", cache.memory_bytes),
+        ):
+            yield GaugeMetricFamily(f"tightrope:grammar_cache_{name}", documentation, value=value)
+
+    def _of_engine(self, counters: EngineCounters) -> Iterator[CounterMetricFamily]:
         success = CounterMetricFamily(
             "vllm:request_success",
             "Sequences that have ended, by reason",

@@ -8,6 +8,7 @@ import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, Protocol
 
+from grammars.cache import CacheStats
 from grammars.errors import GrammarError
 from server.errors import OverloadedError
 from server.grammar_warmer import GrammarWarmer
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from engine.constraint import Constraint
+    from grammars.cache import GrammarCache
     from grammars.protocol import CompiledGrammar
     from grammars.spec import GrammarSpec
 
@@ -45,6 +47,10 @@ class Compiler(Protocol):
         """
         ...
 
+    def cache_stats(self) -> CacheStats:
+        """What the cache of compiled grammars has done, as far as it is known here."""
+        ...
+
     def close(self) -> None:
         """End it; compiles that wait are dropped."""
         ...
@@ -61,6 +67,7 @@ class GrammarCompiler:
         max_concurrent: compiles at the same time.
         max_waiting: compiles that may wait for a thread; beyond it requests are shed.
         warm_actions: of each grammar, expanded ahead of its texts in another thread; 0 for none.
+        cache: what `compile_spec` looks into, to be asked for its counts; None: there is none.
     """
 
     def __init__(
@@ -70,7 +77,9 @@ class GrammarCompiler:
         max_concurrent: int,
         max_waiting: int,
         warm_actions: int = 0,
+        cache: GrammarCache | None = None,
     ) -> None:
+        self._cache = cache
         self._compile_spec = compile_spec
         self._threads = ThreadPoolExecutor(max_concurrent, thread_name_prefix="grammar-compiler")
         self._max_pending = max_concurrent + max_waiting
@@ -112,6 +121,10 @@ class GrammarCompiler:
             while len(self._refusals) > _MAX_REFUSALS:
                 self._refusals.pop(next(iter(self._refusals)), None)
             raise
+
+    def cache_stats(self) -> CacheStats:
+        """What the cache of compiled grammars has done."""
+        return CacheStats() if self._cache is None else self._cache.stats()
 
     def close(self) -> None:
         """End the threads; compiles that wait are dropped."""

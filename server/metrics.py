@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engine.stats import EngineStats
+    from grammars.cache import CacheStats
     from server.errors import ServerError
 
 _REQUEST_SECONDS: Final = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
@@ -120,9 +121,10 @@ class Metrics:
         with self._compiling.track_inprogress(), self.compile_seconds.time():
             yield
 
-    def render(self, stats: EngineStats) -> bytes:
-        """The text of /metrics, with the engine's numbers of this moment."""
+    def render(self, stats: EngineStats, grammars: CacheStats) -> bytes:
+        """The text of /metrics, with the numbers of engine and grammar cache of this moment."""
         self._engine.stats = stats
+        self._engine.grammars = grammars
         self._running.set(stats.num_running)
         self._waiting.set(stats.num_waiting)
         num_used = stats.num_blocks - stats.num_free_blocks

@@ -13,6 +13,7 @@ from engine.admission import check_request
 from engine.errors import EngineDeadError, InvalidRequestError
 from engine.output import RequestOutput
 from engine.stats import EngineCounters, EngineStats
+from grammars.cache import CacheStats
 from server.engine_process.channel import ChannelClosedError
 from server.engine_process.codec import CodecError
 from server.engine_process.launch import launch
@@ -88,6 +89,7 @@ class ProcessEngine:
         self._waiters: dict[str, asyncio.Queue[_Delivery]] = {}
         self._compiles: dict[int, asyncio.Future[RemoteGrammar]] = {}
         self._stats = _no_stats()
+        self._cache_stats = CacheStats()
         self._last_heard = 0.0
         self._seconds_in_step = 0.0
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -200,6 +202,10 @@ class ProcessEngine:
             await child.channel.flush()
             await child.end()
 
+    def cache_stats(self) -> CacheStats:
+        """What the cache of grammars there has done, as it was last told."""
+        return self._cache_stats
+
     def close(self) -> None:
         """The compiler's end: nothing is left to do, `shutdown` ends it."""
 
@@ -286,8 +292,9 @@ class ProcessEngine:
                 self._stats = stats
                 for output in outputs:
                     self._deliver(output.request_id, output)
-            case Heartbeat(stats, seconds_in_step):
+            case Heartbeat(stats, seconds_in_step, grammars):
                 self._stats = stats or self._stats
+                self._cache_stats = grammars or self._cache_stats
                 self._seconds_in_step = seconds_in_step
             case Refused(request_id, parameter, reason):
                 self._deliver(request_id, InvalidRequestError(parameter, reason))
@@ -332,6 +339,7 @@ class ProcessEngine:
         self._child = None
         self._generation += 1
         self._stats = _no_stats()
+        self._cache_stats = CacheStats()
         self._fail_all("the engine has stopped")
         await child.end(grace_s=0.0)
 

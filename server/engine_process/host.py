@@ -106,6 +106,7 @@ class EngineHost:
             max_concurrent=start.max_concurrent_compiles,
             max_waiting=start.max_waiting_compiles,
             warm_actions=start.warm_actions,
+            cache=backend.grammar_cache,
         )
         self._heartbeat_s = start.heartbeat_s
         self._grammars: dict[int, CompiledGrammar] = {}
@@ -206,5 +207,11 @@ class EngineHost:
         while True:
             if not self._engine.is_alive:
                 self._channel.send(Died("the engine's step loop has ended; its log says why"))
-            self._channel.send(Heartbeat(self._engine.stats(), self._engine.seconds_in_step))
+            self._channel.send(
+                Heartbeat(
+                    self._engine.stats(),
+                    self._engine.seconds_in_step,
+                    self._compiler.cache_stats(),
+                )
+            )
             await asyncio.sleep(self._heartbeat_s)

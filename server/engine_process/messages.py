@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from grammars.cache import CacheStats
 from server.engine_process.codec import CROSSING_TYPES, Codec
 
 if TYPE_CHECKING:
@@ -193,10 +194,12 @@ class Heartbeat:
     Args:
         stats: of this moment; None while it loads.
         seconds_in_step: how long the step under way has taken; 0 between steps.
+        grammars: what its cache of grammars has done; None while it loads.
     """
 
     stats: EngineStats | None
     seconds_in_step: float
+    grammars: CacheStats | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +232,7 @@ FromEngine: TypeAlias = (
 CODEC: Final = Codec(
     (
         *CROSSING_TYPES,
+        CacheStats,
         *(Start, Compile, Release, Generate, Abort, Stop),
         *(Progress, StartFailed, Ready, Compiled, CompileRefused, CompileShed, CompileFailed),
         *(Outputs, Refused, Heartbeat, Died),

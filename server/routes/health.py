@@ -36,7 +36,7 @@ def health_routes(services: Services) -> APIRouter:
 
     @router.get("/metrics")
     async def metrics() -> Response:
-        text = services.metrics.render(services.engine.stats())
+        text = services.metrics.render(services.engine.stats(), services.compiler.cache_stats())
         return Response(text, headers={"content-type": services.metrics.content_type})
 
     return router

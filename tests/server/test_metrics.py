@@ -8,6 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from engine.output import FinishReason
 from engine.stats import EngineCounters, EngineStats
+from grammars.cache import CacheStats
 from server.config import ServerConfig
 from server.metrics import Metrics
 from tests.support.chat_server import MODEL, make_services, running
@@ -77,7 +78,8 @@ def test_an_answer_that_does_not_begin_in_time_is_shed():
 def test_the_engines_numbers_are_those_of_the_moment(reason):
     counters = EngineCounters(preemptions=3, masks=5, mask_seconds=0.5, forced_tokens=7)
     counters.finished[reason] = 2
-    found = samples(Metrics("m").render(EngineStats(1, 2, 30, 40, counters)).decode())
+    grammars = CacheStats(hits=8, misses=9, num_grammars=4, memory_bytes=1000)
+    found = samples(Metrics("m").render(EngineStats(1, 2, 30, 40, counters), grammars).decode())
     assert found["vllm:num_requests_running",] == 1
     assert found["vllm:num_requests_waiting",] == 2
     assert found["vllm:kv_cache_usage_perc",] == 0.25
@@ -86,3 +88,7 @@ def test_the_engines_numbers_are_those_of_the_moment(reason):
     assert found["tightrope:masks_total",] == 5
     assert found["tightrope:mask_seconds_total",] == 0.5
     assert found["tightrope:forced_tokens_total",] == 7
+    assert found["tightrope:grammar_cache_hits_total",] == 8
+    assert found["tightrope:grammar_cache_misses_total",] == 9
+    assert found["tightrope:grammar_cache_grammars",] == 4
+    assert found["tightrope:grammar_cache_bytes",] == 1000

@@ -115,3 +115,5 @@ def serving_process(
         process.kill()
         process.wait()
         reader.join(10)
+        if process.stderr is not None:
+            process.stderr.close()
