@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from server.wire.tools import CustomTool
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+"""As long as Anthropic's API takes them: names of MCP tools have their server's in front."""
 _CONSTRAINTS = (
     "structured_outputs",
     "guided_json",
@@ -150,8 +152,10 @@ def _check_functions(request: ChatCompletionRequest, config: ServerConfig) -> No
 def _check_names(names: Sequence[tuple[str, str]]) -> None:
     seen: set[str] = set()
     for param, name in names:
-        if not _NAME.fullmatch(name):
-            raise InvalidValueError(param, "1 to 64 of the characters A-Z a-z 0-9 _ - . are needed")
+        if not _TOOL_NAME.fullmatch(name):
+            raise InvalidValueError(
+                param, "1 to 128 of the characters A-Z a-z 0-9 _ - . are needed"
+            )
         if name in seen:
             raise InvalidValueError(param, f"two tools are named {name!r}; names must differ")
         seen.add(name)

@@ -50,7 +50,6 @@ def test_every_error_has_the_same_shape():
         check_error(http.get("/nope"), 404, "Nothing is served at /nope")
         check_error(http.get("//v1//models"), 404, "Nothing is served")
         check_error(http.post("/v1/embeddings", json={}), 404, "use a server of embedding models")
-        check_error(http.post("/v1/responses", json={}), 404, "use /v1/chat/completions")
         check_error(http.post("/chat/completions", json={}), 404, "the base URL ends with /v1;")
         check_error(http.get("/v1/models/x/../y"), 404, "is not served here", "model_not_found")
         refused = http.get(CHAT)

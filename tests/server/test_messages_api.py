@@ -319,7 +319,7 @@ REFUSALS: list[tuple[dict[str, Any], str]] = [
     ({"tools": [{"name": "f"}]}, "tools[0].input_schema: this field is required"),
     (
         {"tools": [{"name": "f f", "input_schema": {"type": "object"}}]},
-        "tools[0].name: 1 to 64 of the characters A-Z a-z 0-9 _ - . are needed",
+        "tools[0].name: 1 to 128 of the characters A-Z a-z 0-9 _ - . are needed",
     ),
     ({"tool_choice": {"type": "any"}}, "tool_choice: no tools are given; add tools or remove it"),
     (

@@ -85,8 +85,8 @@ REFUSALS = [
     ({"tools": [TOOL, TOOL]}, "tools[1].function.name", "two tools are named 'f'"),
     ({"tools": [TOOL] * 300}, "tools", "at most max_tools=256 are allowed, got 300"),
     *[
-        ({"tools": [named_tool(name)]}, "tools[0].function.name", "1 to 64 of the characters")
-        for name in ("", "a b", 'a"\n', "é", "a" * 65, "<|im_end|>", "a/b", "a\n")
+        ({"tools": [named_tool(name)]}, "tools[0].function.name", "1 to 128 of the characters")
+        for name in ("", "a b", 'a"\n', "é", "a" * 129, "<|im_end|>", "a/b", "a\n")
     ],
     ({"tool_choice": "requird"}, "tool_choice", "'none', 'auto' or 'required'"),
     ({"tools": [], "tool_choice": "required"}, "tool_choice", "no tools are given"),  # B039

@@ -23,6 +23,6 @@ def test_tokens_behind_a_stop_string_do_not_count():
     logprobs = tuple(TokenLogprobs(token_id, -1.0, ()) for token_id in token_ids)
     step = reply.add(RequestOutput("x", token_ids, logprobs))
     assert step.events == (TextEvent("ab"),)
-    assert step.finish == "stop"
+    assert (step.finish, step.stop_string) == ("stop", "##")
     assert step.num_tokens == 4
     assert step.logprobs == logprobs[:4]
