@@ -215,9 +215,7 @@ class DistinctWalk:
         """How many different texts of the innermost frame may come next, `most` at most."""
         index = len(point.frames) - 1
         found: set[tuple[bytes, bool]] = set()
-        for before, after in self._ways(point):
-            if len(before.frames) <= index:
-                continue  # the frame is closed: no next text is needed
+        for before, after in self._ways(point, len(point.frames)):
             frame = before.frames[index]
             leads_on = len(after.frames) > index and after.frames[index].seen is frame.seen
             # what leaves the earlier texts differs from what ends among them, and from each other
@@ -226,8 +224,14 @@ class DistinctWalk:
                 break
         return len(found)
 
-    def _ways(self, point: DistinctPoint) -> Iterator[tuple[DistinctPoint, DistinctPoint]]:
-        """The first free points on the ways from a point, a byte on at least; those before them."""
+    def _ways(
+        self, point: DistinctPoint, num_frames: int = 0
+    ) -> Iterator[tuple[DistinctPoint, DistinctPoint]]:
+        """The first free points on the ways from a point, a byte on at least; those before them.
+
+        Ways that are not free yet when they have left all but fewer than `num_frames` frames are
+        given up.
+        """
         pending = [point]
         while pending:
             current = pending.pop()
@@ -236,7 +240,7 @@ class DistinctWalk:
                 if after is not None:
                     if after.is_free:
                         yield current, after
-                    else:
+                    elif len(after.frames) >= num_frames:
                         pending.append(after)
 
     def nearest_free(self, point: DistinctPoint) -> Iterator[tuple[int, DistinctPoint]]:

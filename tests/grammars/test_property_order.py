@@ -7,6 +7,7 @@ import json
 import random
 
 import jsonschema
+import numpy as np
 import pytest
 
 from grammars.backends.base import BACKEND_NAMES, get_backend
@@ -14,6 +15,7 @@ from grammars.compile import compile_grammar
 from grammars.errors import BackendError, UnsupportedError
 from grammars.limits import CompileLimits
 from grammars.masks.compiled import AutomatonGrammar
+from grammars.masks.distinct_walk import DistinctWalk
 from grammars.pushdown.structural import StructuralStates
 from grammars.pushdown.tables import AutomatonTables
 from grammars.spec import Embed, JsonObject, JsonSchema
@@ -220,3 +222,26 @@ def test_other_backends_refuse_keys_in_any_order(name, spec):
         f"(root): property_order 'any' is not enforced by the {name} backend; "
         "use the tightrope backend"
     )
+
+
+def test_the_look_ahead_of_an_inner_object_does_not_wander_through_the_outer_one(monkeypatch):
+    vocabulary = real_vocabulary("smollm2")
+    inner = {"type": "object", "additionalProperties": {"type": "string"}}
+    schema = {"type": "object", "properties": {"inner": inner}}
+    matcher = compile_grammar(
+        JsonSchema.from_value(schema, property_order="any"), vocabulary
+    ).matcher()
+    outer = "".join(f'"{name * 30}": 1, ' for name in "abcdefgh")
+    for token_id in vocabulary.encode(f'{{{outer}"inner": {{"x":'.encode()):
+        assert matcher.accept_token(token_id)
+    num_read = 0
+    read_symbol = DistinctWalk.read_symbol
+
+    def counting(walk, point, symbol):
+        nonlocal num_read
+        num_read += 1
+        return read_symbol(walk, point, symbol)
+
+    monkeypatch.setattr(DistinctWalk, "read_symbol", counting)
+    matcher.fill_bitmask(np.zeros(vocabulary.num_words, np.int32))
+    assert num_read < 5_000  # 430,000 where the outer keys are searched too
