@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from grammars.cache import GrammarCache
+from grammars.cache import CacheStats, GrammarCache
 from grammars.errors import InvalidGrammarError
 from grammars.spec import Choice
 from tests.support.byte_vocabulary import byte_vocabulary
@@ -137,3 +137,12 @@ def test_a_failed_compile_is_tried_again():
             cache.get(Choice(("bad",)), vocabulary, backend)
     assert len(backend.compiled) == 2
     assert len(cache) == 0
+
+
+def test_what_it_found_compiled_and_holds_is_counted():
+    cache, backend = GrammarCache(250), CountingBackend()
+    for spec in (A, A, B, C, A):
+        cache.get(spec, byte_vocabulary(), backend)
+    with pytest.raises(InvalidGrammarError):
+        cache.get(Choice(("bad",)), byte_vocabulary(), backend)
+    assert cache.stats() == CacheStats(hits=1, misses=5, num_grammars=2, memory_bytes=200)
