@@ -11,6 +11,7 @@ from jsonschema import validate
 from openai import omit
 from openai.lib.streaming.chat import ChatCompletionStreamState
 from openai.lib.streaming.responses._responses import ResponseStreamState
+from openai.types import Completion
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
@@ -118,3 +119,12 @@ def check_response(answer: Response, body: dict[str, Any]) -> None:
     requested = (body.get("text") or {}).get("format")
     if requested is not None and not calls:
         validate(json.loads(answer.output_text), requested["schema"])
+
+
+def test_every_recorded_completion_is_given(url):
+    for name in FILES or ["lite.jsonl"]:
+        for record in recorded(name):
+            if record["path"] == "/v1/completions":
+                answer = httpx.post(f"{url}/v1/completions", json=record["body"])
+                assert answer.status_code == 200
+                Completion.model_validate_json(answer.content, strict=True)
