@@ -216,6 +216,8 @@ def strings(texts: Iterable[str], *, max_states: int = DEFAULT_MAX_STATES) -> Co
     if not ordered:
         return _nothing()
     length = np.fromiter(map(len, ordered), np.int32, len(ordered))
+    if length.max() >= max_states:  # each character of the longest string has a state of its own
+        raise LimitExceededError("max_states", max_states, f"a string of {length.max()} characters")
     code_points = np.frombuffer("".join(ordered).encode("utf-32-le"), np.int32)
     present = np.zeros(int(code_points.max(initial=0)) + 1, np.bool_)
     present[code_points] = True

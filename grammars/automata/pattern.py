@@ -30,7 +30,10 @@ from grammars.automata.unicode_sets import DOT
 from grammars.errors import LimitExceededError
 
 MAX_PATTERN_DEPTH: Final = 100
-"""Groups inside groups, at most."""
+"""Groups inside groups, at most; those that add nothing to what is in them are not counted."""
+
+MAX_OPEN_GROUPS: Final = 100_000
+"""Groups inside groups, all of them counted: each takes memory while it is open."""
 
 _QUANTIFIER = re.compile(r"[*+?]|\{(?P<minimum>[0-9]+)(?P<comma>,(?P<maximum>[0-9]*))?\}")
 _NO_MINIMUM = re.compile(r"\{,[0-9]+\}")  # a literal to Annex B, a quantifier to Python
@@ -48,7 +51,7 @@ def parse_pattern(text: str, *, pointer: str = "") -> Node:
     Raises:
         InvalidGrammarError: malformed; the reason has the offset in characters.
         UnsupportedError: a construct that is not enforced; the reason names it and its offset.
-        LimitExceededError: groups nested deeper than MAX_PATTERN_DEPTH.
+        LimitExceededError: groups nested deeper than MAX_PATTERN_DEPTH or MAX_OPEN_GROUPS.
     """
     return _Parser(PatternReader(text, pointer)).parse()
 
@@ -61,6 +64,12 @@ class _Group:
     look: str = ""  # how a lookaround opens, after the question mark
     options: list[Node] = field(default_factory=list)
     parts: list[Node] = field(default_factory=list)
+    depth: int = 0  # of the groups in it
+
+    @property
+    def is_transparent(self) -> bool:
+        """Whether it stands for its one part."""
+        return not self.look and not self.options and len(self.parts) == 1
 
     def end_option(self) -> None:
         self.options.append(
@@ -119,8 +128,8 @@ class _Parser:
             raise reader.invalid("the group is never closed", self._groups[-1].offset)
         return self._groups[0].node()
 
-    def _add(self, atom: Node) -> None:
-        """Append an atom with the quantifier that follows it, if one does."""
+    def _add(self, atom: Node) -> bool:
+        """Append an atom with the quantifier that follows it; whether one does."""
         reader = self._reader
         offset = reader.offset
         quantifier = reader.take_match(_QUANTIFIER)
@@ -139,6 +148,7 @@ class _Parser:
             reader.take_if("?")  # lazy: the same language
             atom = Repetition(atom, minimum, maximum)
         self._groups[-1].parts.append(atom)
+        return quantifier is not None
 
     def _open_group(self, offset: int) -> None:
         reader = self._reader
@@ -158,20 +168,25 @@ class _Parser:
         self._push_group(_Group(offset))
 
     def _push_group(self, group: _Group) -> None:
-        if len(self._groups) > MAX_PATTERN_DEPTH:
-            raise LimitExceededError("max_pattern_depth", MAX_PATTERN_DEPTH, "a pattern's groups")
+        if len(self._groups) > MAX_OPEN_GROUPS:
+            raise LimitExceededError("max_open_groups", MAX_OPEN_GROUPS, "a pattern's groups")
         self._groups.append(group)
 
     def _close_group(self) -> None:
         group = self._groups.pop()
+        is_deeper = not group.is_transparent
         if not group.look:
-            self._add(group.node())
-            return
-        look = Look(group.node(), "<" not in group.look, "!" in group.look)
-        if look.is_ahead:  # Annex B lets a lookahead be repeated
-            self._add(look)
+            is_deeper |= self._add(group.node())
         else:
-            self._groups[-1].parts.append(look)
+            look = Look(group.node(), "<" not in group.look, "!" in group.look)
+            if look.is_ahead:  # Annex B lets a lookahead be repeated
+                self._add(look)
+            else:
+                self._groups[-1].parts.append(look)
+        depth = group.depth + is_deeper
+        if depth > MAX_PATTERN_DEPTH:
+            raise LimitExceededError("max_pattern_depth", MAX_PATTERN_DEPTH, "a pattern's groups")
+        self._groups[-1].depth = max(self._groups[-1].depth, depth)
 
     def _character_class(self, offset: int) -> CharSet:
         """The set of a class; the opening bracket has been taken."""

@@ -142,8 +142,10 @@ def test_a_construct_that_is_not_enforced_is_refused_by_name(pattern, construct)
 @pytest.mark.parametrize(
     ("pattern", "limit"),
     [
-        ("(" * 30_000, "max_pattern_depth"),
-        ("(" * 30_000 + ")" * 30_000, "max_pattern_depth"),
+        ("(" * 200_000, "max_open_groups"),
+        ("(x" * 102 + ")" * 102, "max_pattern_depth"),
+        ("(" * 101 + "a" + ")*" * 101, "max_pattern_depth"),
+        ("(?=" * 101 + "a" + ")" * 101, "max_pattern_depth"),
         ("(a|b)*a(a|b){30}", "max_states"),
         ("((a{100}){100}){100}", "max_states"),
         ("a{99999999999}", "max_states"),
@@ -154,6 +156,10 @@ def test_a_pattern_that_costs_too_much_ends_at_a_counted_limit(pattern, limit):
     with pytest.raises(LimitExceededError) as caught:
         fullmatch(pattern)
     assert caught.value.limit == limit
+
+
+def test_groups_that_add_nothing_may_be_nested_as_deep_as_they_are():
+    assert parse_pattern("(" * 30_000 + "a|b" + ")" * 30_000 + "c") == parse_pattern("(a|b)c")
 
 
 @pytest.mark.parametrize(
