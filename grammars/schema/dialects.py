@@ -1,4 +1,4 @@
-"""Dialect: what a document's `$schema` changes in how identifiers and references are read.
+"""Dialect: what a document's `$schema` changes in how it is read.
 
 Everything else of the drafts is read wherever it stands, as real schemas mix them.
 """
@@ -16,15 +16,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a draft of JSON Schema names and refers.
+    """In what a draft of JSON Schema differs from others.
 
     Args:
         identifiers: keywords that give a schema its URI.
         ref_hides_siblings: whether everything beside `$ref` is ignored.
+        contains_evaluates: whether elements that `contains` counts are evaluated, so that
+            `unevaluatedItems` does not apply to them.
     """
 
     identifiers: tuple[str, ...]
     ref_hides_siblings: bool
+    contains_evaluates: bool = True
 
 
 MIXED: Final = Dialect(("$id", "id"), ref_hides_siblings=False)
@@ -32,7 +35,8 @@ MIXED: Final = Dialect(("$id", "id"), ref_hides_siblings=False)
 
 _DRAFT_04: Final = Dialect(("id",), ref_hides_siblings=True)
 _DRAFT_07: Final = Dialect(("$id",), ref_hides_siblings=True)
-_DRAFT_2019_09: Final = Dialect(("$id",), ref_hides_siblings=False)
+_DRAFT_2019_09: Final = Dialect(("$id",), ref_hides_siblings=False, contains_evaluates=False)
+_DRAFT_2020_12: Final = Dialect(("$id",), ref_hides_siblings=False)
 
 _BY_URI: Final[Mapping[str, Dialect]] = MappingProxyType(
     {
@@ -41,7 +45,7 @@ _BY_URI: Final[Mapping[str, Dialect]] = MappingProxyType(
         "json-schema.org/draft-06/schema": _DRAFT_07,
         "json-schema.org/draft-07/schema": _DRAFT_07,
         "json-schema.org/draft/2019-09/schema": _DRAFT_2019_09,
-        "json-schema.org/draft/2020-12/schema": _DRAFT_2019_09,
+        "json-schema.org/draft/2020-12/schema": _DRAFT_2020_12,
     }
 )
 

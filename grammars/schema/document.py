@@ -21,6 +21,7 @@ from grammars.schema.resources import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from grammars.schema.dialects import Dialect
     from grammars.schema.resources import DynamicScope, Resource
 
 Json: TypeAlias = "bool | int | Decimal | str | list[Json] | dict[str, Json] | None"
@@ -86,7 +87,11 @@ class SchemaDocument:
             raise InvalidGrammarError(
                 f"a schema must be an object or a boolean, not {_kind(schema)}", pointer=pointer
             )
-        if isinstance(schema, dict) and "$ref" in schema and self._hides_siblings(pointer):
+        if (
+            isinstance(schema, dict)
+            and "$ref" in schema
+            and self.dialect_at(pointer).ref_hides_siblings
+        ):
             schema = {"$ref": schema["$ref"]}
         return Place(pointer, schema, self._resources.enter(scope, pointer))
 
@@ -103,8 +108,9 @@ class SchemaDocument:
                     target = self._target(keyword, place.schema[keyword], place)
                     yield self.place(target.pointer, target.schema, place.scope)
 
-    def _hides_siblings(self, pointer: str) -> bool:
-        return self._resources.around(pointer).dialect.ref_hides_siblings
+    def dialect_at(self, pointer: str) -> Dialect:
+        """How the schema at a pointer is read."""
+        return self._resources.around(pointer).dialect
 
     def _target(self, keyword: str, reference: Json, place: Place) -> Named:
         if not isinstance(reference, str):

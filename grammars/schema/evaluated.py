@@ -96,13 +96,15 @@ def own_properties(place: Place, is_counted: bool) -> Evaluated:
     )
 
 
-def own_items(place: Place, is_counted: bool, contains: Callable[[Place], NodeId]) -> Evaluated:
+def own_items(
+    place: Place, is_counted: bool, contains: Callable[[Place], NodeId | None]
+) -> Evaluated:
     """What the keywords of a schema object evaluate in an array.
 
     Args:
         place: where it stands.
         is_counted: whether its `unevaluatedItems` counts.
-        contains: makes the node of its `contains`.
+        contains: makes the node of its `contains`; None where that evaluates nothing.
     """
     schema = place.schema
     if not isinstance(schema, dict):
@@ -110,9 +112,10 @@ def own_items(place: Place, is_counted: bool, contains: Callable[[Place], NodeId
     items, prefix = schema.get("items"), schema.get("prefixItems")
     is_tuple = isinstance(items, list)  # of draft-07, followed by additionalItems
     lengths = [len(given) for given in (items, prefix) if isinstance(given, list)]
+    kind = contains(place) if "contains" in schema else None
     return Evaluated(
         prefix=max(lengths, default=0),
-        kinds=frozenset((contains(place),) if "contains" in schema else ()),
+        kinds=frozenset(() if kind is None else (kind,)),
         is_all=("additionalItems" if is_tuple else "items") in schema
         or (is_counted and "unevaluatedItems" in schema),
     )

@@ -113,10 +113,10 @@ class PlainSchemas:
     def _listed(self, schema: dict[str, Json]) -> Plain:
         """A short list of strings."""
         given = schema.get("enum", [schema.get("const")])
-        _check("string" in _types(schema) and isinstance(given, list) and bool(given))
-        _check(not ("enum" in schema and "const" in schema))
+        if not isinstance(given, list) or ("enum" in schema and "const" in schema):
+            raise _NotPlainError
         texts = tuple(text for text in given if isinstance(text, str))
-        _check(len(texts) == len(given))
+        _check(bool(texts) and len(texts) == len(given) and "string" in _types(schema))
         num_states = _STATES_OF_CHARACTER * sum(map(len, texts))
         _check(num_states <= self._algebra.scalars.max_states and all(map(self._can_spell, texts)))
         return Plain(Value(), texts=texts)
@@ -162,9 +162,10 @@ class PlainSchemas:
         if _OF_OBJECTS.isdisjoint(schema):
             return self._algebra.shapes.any_object
         declared, required = schema.get("properties", {}), schema.get("required", [])
-        _check(isinstance(declared, dict) and isinstance(required, list))
-        for name in required:
-            _check(isinstance(name, str) and name in declared)
+        if not isinstance(declared, dict) or not isinstance(required, list):
+            raise _NotPlainError
+        names = tuple(dict.fromkeys(name for name in required if isinstance(name, str)))
+        _check(len(names) == len(required) and all(name in declared for name in names))
         _check(all(map(self._can_spell, declared)))
         child, pointer, scope = self._nodes.child, place.pointer, place.scope
         return ObjectShape(
@@ -172,7 +173,7 @@ class PlainSchemas:
                 (name, child(f"{pointer}/properties/{escape(name)}", schema_of_name, scope))
                 for name, schema_of_name in declared.items()
             ),
-            tuple(dict.fromkeys(required)),
+            names,
             self._member(place, schema, "additionalProperties"),
         )
 

@@ -26,20 +26,20 @@ scopes of a schema are few, and those of a schema without `$dynamicRef` are empt
 RECURSIVE_ANCHOR: Final = ""
 """The anchor that `$recursiveAnchor` of 2019-09 gives; no other one is empty."""
 
-_SCHEMA_KEYWORDS: Final = (
+SCHEMA_KEYWORDS: Final = (
     "additionalItems", "additionalProperties", "allOf", "anyOf", "contains", "contentSchema",
     "else", "if", "items", "not", "oneOf", "prefixItems", "propertyNames", "then",
     "unevaluatedItems", "unevaluatedProperties",
 )  # fmt: skip
 """Keywords that hold a schema or a list of schemas."""
 
-_SCHEMA_MAP_KEYWORDS: Final = (
+SCHEMA_MAP_KEYWORDS: Final = (
     "$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties",
 )  # fmt: skip
 """Keywords that hold schemas by name."""
 
 _HOLDS_BY_NAME: Final = MappingProxyType(
-    dict.fromkeys(_SCHEMA_KEYWORDS, False) | dict.fromkeys(_SCHEMA_MAP_KEYWORDS, True)
+    dict.fromkeys(SCHEMA_KEYWORDS, False) | dict.fromkeys(SCHEMA_MAP_KEYWORDS, True)
 )
 """Keyword that holds schemas -> whether it holds them by name."""
 
@@ -227,13 +227,13 @@ def absolute(reference: str, base: str) -> tuple[str, str]:
 
 def subschemas(pointer: str, schema: dict[str, Json]) -> Iterator[Named]:
     """The places directly inside a schema where another schema stands; booleans are left out."""
-    for keyword in _SCHEMA_KEYWORDS:
+    for keyword in SCHEMA_KEYWORDS:
         child = schema.get(keyword)
         if isinstance(child, list):
             yield from (Named(f"{pointer}/{keyword}/{i}", item) for i, item in enumerate(child))
         elif isinstance(child, dict):
             yield Named(f"{pointer}/{keyword}", child)
-    for keyword in _SCHEMA_MAP_KEYWORDS:
+    for keyword in SCHEMA_MAP_KEYWORDS:
         named = schema.get(keyword)
         if isinstance(named, dict):
             for name, child in named.items():

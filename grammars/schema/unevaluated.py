@@ -127,8 +127,10 @@ class Unevaluated:
         shape = replace(self._algebra.shapes.any_object, required=(key,))
         return self._nodes.value_node(Value(objects=(shape,)))
 
-    def _contains(self, place: Place) -> NodeId:
+    def _contains(self, place: Place) -> NodeId | None:
         assert isinstance(place.schema, dict)
+        if not self._document.dialect_at(place.pointer).contains_evaluates:
+            return None
         below = self._document.place(
             f"{place.pointer}/contains", place.schema["contains"], place.scope
         )

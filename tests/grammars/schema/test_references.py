@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from grammars.schema import resources
 from grammars.spec import Embed, JsonSchema
 from tests.support.grammar_texts import TextJudge
 
@@ -177,3 +178,34 @@ def test_a_reference_means_its_target(schema, accepts, rejects):
     judge = TextJudge(Embed(JsonSchema(json.dumps(schema))))
     assert [text for text in accepts if not judge.accepts(text)] == []
     assert [text for text in rejects if judge.accepts(text)] == []
+
+
+@pytest.mark.parametrize(
+    ("definitions", "accepts", "rejects"),
+    [
+        ({"a": {"anyOf": [{"$ref": "#/$defs/a"}, {"enum": ["x"]}]}}, ["x"], ["y", ""]),
+        ({"a": {"anyOf": [{"$ref": "#/$defs/b"}, {"const": "x"}]},
+          "b": {"anyOf": [{"$ref": "#/$defs/a"}, {"const": "y"}]}}, ["x", "y"], ["z"]),
+        ({"a": {"anyOf": [{"const": "x"}, {"anyOf": [{"$ref": "#/$defs/b"}, {"const": "w"}]}]},
+          "b": {"anyOf": [{"const": "y"}, {"$ref": "#/$defs/a"}], "title": "b"}},
+         ["w", "x", "y"], ["z"]),
+    ],
+)  # fmt: skip
+def test_a_union_that_contains_itself_is_what_else_is_in_it(definitions, accepts, rejects):
+    for root in definitions:
+        schema = {"$ref": f"#/$defs/{root}", "$defs": definitions}
+        judge = TextJudge(Embed(JsonSchema(json.dumps(schema))))
+        for text in accepts:
+            assert judge.accepts(json.dumps(text).encode()), (root, text)
+        for text in rejects:
+            assert not judge.accepts(json.dumps(text).encode()), (root, text)
+
+
+def test_an_anchor_is_found_under_every_keyword_that_holds_schemas():
+    schema = {keyword: {"$anchor": keyword} for keyword in resources.SCHEMA_KEYWORDS}
+    schema |= {keyword: {"a/b": {"$anchor": keyword}} for keyword in resources.SCHEMA_MAP_KEYWORDS}
+    schema["allOf"] = [{"$anchor": "allOf"}]
+    found = resources.Resources(schema, lambda _: None).around("").anchors
+    inside = {place.pointer for place in resources.subschemas("", schema)}
+    assert {place.pointer for place in found.values()} == inside
+    assert len(inside) == len(schema)

@@ -142,3 +142,17 @@ def test_too_many_branches_are_refused_by_a_named_limit(depth, width, limit):
         schema = {"anyOf": [schema, *others]}
     with pytest.raises(LimitExceededError, match=limit):
         TextJudge(Embed(JsonSchema.from_value({**schema, "unevaluatedProperties": False})))
+
+
+@pytest.mark.parametrize(("draft", "is_evaluated"), [("2019-09", False), ("2020-12", True)])
+def test_contains_evaluates_since_2020_12(draft, is_evaluated):
+    schema = {
+        "$schema": f"https://json-schema.org/draft/{draft}/schema",
+        "type": "array",
+        "contains": {"type": "string"},
+        "unevaluatedItems": {"enum": ["b", None]},
+    }
+    judge = TextJudge(Embed(JsonSchema(json.dumps(schema))))
+    assert judge.accepts(b'["a"]') is is_evaluated
+    assert judge.accepts(b'["b", null]')
+    assert not judge.accepts(b"[null]")
