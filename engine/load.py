@@ -19,7 +19,10 @@ from engine.load_guard import check_architecture, check_numbers, eager_logits, m
 from engine.model_info import ModelInfo
 from engine.model_runner import ModelRunner
 from engine.packed_linear import can_pack, pack_linear_layers
-from engine.sampler.bitmask import apply_bitmask, bitmask_width
+from engine.request import SamplingParams
+from engine.sampler.bitmask import bitmask_width
+from engine.sampler.sampler import sample
+from engine.sampler.state import SamplingState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -122,7 +125,7 @@ def build_engine(
     check_numbers(model, shapes, backend, expected=expected, dtype=kv_dtype)
     row_multiple = _find_row_multiple(model, shapes, backend)
     padded_vocab_size = expected.shape[1]
-    _warm_up_masks(padded_vocab_size, device)
+    _warm_up_sampler(padded_vocab_size, device)
     progress("KV pool")
     resolved = resolve_config(
         config,
@@ -213,10 +216,15 @@ def _find_row_multiple(
     return find_row_multiple(run)
 
 
-def _warm_up_masks(padded_vocab_size: int, device: torch.device) -> None:
-    """Compile the mask kernel now, not in the first constrained request."""
-    full = torch.full((1, bitmask_width(padded_vocab_size)), -1, dtype=torch.int32)
-    apply_bitmask(torch.zeros((1, padded_vocab_size), device=device), full, [0])
+def _warm_up_sampler(padded_vocab_size: int, device: torch.device) -> None:
+    """Compile the sampler's kernels now, not in the first request."""
+    sample(
+        torch.zeros((1, padded_vocab_size), device=device),
+        [SamplingState(SamplingParams(max_tokens=1, top_k=2, seed=0), ())],
+        suppressed={},
+        bitmask=torch.full((1, bitmask_width(padded_vocab_size)), -1, dtype=torch.int32),
+        constrained_rows=[0],
+    )
 
 
 def _log_stage(stage: str) -> None:

@@ -16,6 +16,8 @@ from grammars.masks.warmup import warm_up
 from grammars.spec import JsonObject
 from grammars.vocabulary import Vocabulary
 from server.errors import StartupError
+from server.kernels.precompile import compiling_kernels
+from server.kernels.table import KERNELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,13 +67,15 @@ def load_backend(
         StartupError: the tokenizer or the grammar backend cannot be used.
         EngineError: the engine refuses the model or an option.
     """
-    tokenizer = load_tokenizer(model_folder)
-    engine = AsyncEngine(
-        load_engine(model_folder, engine_config, lambda stage: announce(f"Engine: {stage}"))
-    )
-    announce("Building the vocabulary and its token trie")
-    vocabulary = make_vocabulary(tokenizer, engine.info)
-    announce("Loading the kernels of grammars (compiled at the first start on a machine)")
+    with compiling_kernels(KERNELS, announce) as wait_for_kernels:
+        tokenizer = load_tokenizer(model_folder)
+        engine = AsyncEngine(
+            load_engine(model_folder, engine_config, lambda stage: announce(f"Engine: {stage}"))
+        )
+        announce("Building the vocabulary and its token trie")
+        vocabulary = make_vocabulary(tokenizer, engine.info)
+        announce("Loading the kernels of grammars (compiled at the first start on a machine)")
+        wait_for_kernels()
     try:
         backend = get_backend(grammar_backend)
         warm_up(vocabulary, lambda kernel: announce(f"Compiling the kernel {kernel}"))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-import numba
 import numpy as np
 import torch
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from engine.sampler.bitmask_kernel import apply_rows
 
 BITS_PER_WORD: Final = 32
 
@@ -36,7 +34,7 @@ def apply_bitmask(logits: torch.Tensor, bitmask: torch.Tensor, rows: list[int]) 
             f"bitmask {tuple(bitmask.shape)} does not fit logits {tuple(logits.shape)}"
         )
     if logits.device.type == "cpu":
-        _apply_on_cpu(logits.numpy(), bitmask.numpy(), np.asarray(rows, np.int64))
+        apply_rows(logits.numpy(), bitmask.numpy(), np.asarray(rows, np.int64))
     else:
         apply_bitmask_reference(logits, bitmask, rows)
 
@@ -48,23 +46,3 @@ def apply_bitmask_reference(logits: torch.Tensor, bitmask: torch.Tensor, rows: l
     is_allowed = ((words[:, :, None] >> shifts) & 1).bool().flatten(1)[:, : logits.shape[1]]
     index = torch.tensor(rows, device=logits.device)
     logits[index] = logits[index].masked_fill(~is_allowed, -torch.inf)
-
-
-@numba.njit(nogil=True, cache=True)
-def _apply_on_cpu(
-    logits: NDArray[np.float32], bitmask: NDArray[np.int32], rows: NDArray[np.int64]
-) -> None:
-    vocab_size = logits.shape[1]
-    for index in range(rows.shape[0]):
-        row = logits[rows[index]]
-        for word_index in range(bitmask.shape[1]):
-            word = bitmask[index, word_index]
-            if word == -1:
-                continue
-            begin = word_index * 32
-            if word == 0:  # nearly all words of a narrow mask
-                row[begin : begin + 32] = -np.inf
-                continue
-            for bit in range(min(32, vocab_size - begin)):
-                if not (word >> bit) & 1:
-                    row[begin + bit] = -np.inf

@@ -1,0 +1,96 @@
+"""Kernels that Python calls, by module, with numba's types of their arguments.
+
+So that they can be compiled before anything is there to call them with; the modules that take
+longest come first. A test compares the types with those of real calls.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+KERNELS: Final[Mapping[str, Mapping[str, str]]] = {
+    "grammars.masks.walk": {
+        "walk": (
+            "(uint16[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32[:,::1], "
+            "uint16[::1], int64, int64, int64, int64, int64, int64, int64[::1], int64[:,::1], "
+            "int32[::1], uint16[::1], int64[:,::1], int64[:,::1], int64[:,::1], uint32[::1], "
+            "int64[:,::1], int64[:,::1], int64[:,::1], int64[::1])"
+        ),
+        "ends": (
+            "(uint16[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32[:,::1], int64, "
+            "int64, int64, boolean, int64[::1], int64[:,::1], int32[::1], uint16[::1], "
+            "int64[:,::1], int64[:,::1], int64[:,::1], int32[::1], int64[:,::1], int64[::1], "
+            "int32[::1], int64[:,::1], int64[:,::1], int64[:,::1], int64[::1])"
+        ),
+        "step": (
+            "(uint16[::1], int64, int64, int64, boolean, int64[::1], int64[:,::1], int32[::1], "
+            "uint16[::1], int64[:,::1], int64[:,::1], int64[:,::1], int64[::1], int64[:,::1], "
+            "int64[:,::1], int64[:,::1], int64[::1])"
+        ),
+        "force": (
+            "(int64, int64, int64, boolean, int64[::1], int64[:,::1], int32[::1], uint16[::1], "
+            "int64[:,::1], int64[:,::1], int64[:,::1], uint16[::1], boolean[::1], int64[:,::1], "
+            "int64[:,::1], int64[:,::1], int64[::1])"
+        ),
+    },
+    "grammars.automata.subset": {
+        "_determinise": (
+            "(int64, int64, int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], "
+            "int32[::1], boolean[::1], int64, int64, int32[::1], int32[::1], int64, int64)"
+        ),
+    },
+    "grammars.automata.minimise": {
+        "_minimise": "(int32[:,::1], int64, int32[::1])",
+    },
+    "grammars.automata.json_string": {
+        "_spell": (
+            "(int32[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32[:,::1], "
+            "boolean[::1], int64, int64)"
+        ),
+    },
+    "grammars.automata.length_product": {
+        "_layers": (
+            "(int32[:,::1], boolean[::1], int64, int32[::1], int32[::1], int64, int64, boolean, "
+            "int64)"
+        ),
+    },
+    "grammars.automata.json_spelling": {
+        "_spelling_tree": "(int32[::1], int32[::1], int64, int64, int32[::1], int32[:,::1])",
+    },
+    "grammars.automata.lengths": {
+        "measure": "(int32[:,::1], boolean[::1])",
+    },
+    "grammars.automata.owed": {
+        "_owed": "(int32[:,::1], boolean[::1], boolean[::1], boolean[::1])",
+    },
+    "grammars.automata.product": {
+        "_product": "(int64, int32[:,::1], int64, int32[:,::1], int64, int32[:,::1], int64)",
+    },
+    "grammars.masks.trie": {
+        "_preorder": "(uint16[::1], int32[::1], int32[::1])",
+        "_extends": "(uint16[::1], int32[::1], uint16[::1], boolean[::1])",
+    },
+    "grammars.masks.slices": {
+        "_set_bits": "(uint32[::1], int32[::1])",
+        "_sort_tokens": (
+            "(uint16[::1], int32[::1], int32[::1], int32[::1], int32[::1], int64, uint16[::1], "
+            "int32[:,::1], int32[::1], boolean[::1], boolean[::1], int32[::1], int64, int64)"
+        ),
+    },
+    "grammars.automata.trie": {
+        "_consed_trie": "(int32[::1], int32[::1])",
+        "_table": "(int32[::1], int32[::1], int32[::1], int32[::1], boolean[::1], int64, int64)",
+    },
+    "grammars.automata.classes": {
+        "merge_columns": "(int32[:,::1], int32[::1])",
+    },
+    "grammars.automata.lexer": {
+        "dfa_edges": "(uint16[::1], int32[:,::1])",
+    },
+    "grammars.automata.reach": {
+        "reachable_labels": "(int32[:,::1], int32[::1])",
+    },
+}

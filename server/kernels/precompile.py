@@ -1,0 +1,125 @@
+"""compiling_kernels: processes compile what numba has not on disk, while this one goes on."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import logging
+import os
+import subprocess
+import sys
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from server.kernels.table import find_missing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from server.kernels.table import KernelTable
+
+logger = logging.getLogger(__name__)
+
+MAX_WORKERS: Final = 4
+"""The longest module takes a quarter of the whole; each worker takes 200 MB."""
+
+
+@contextmanager
+def compiling_kernels(
+    table: KernelTable, announce: Callable[[str], None], *, num_processors: int | None = None
+) -> Iterator[Callable[[], None]]:
+    """Within this context processes compile the kernels that are not on disk.
+
+    A module is compiled by one process, whole: its kernels share helpers, and numba's index of a
+    function could lose an entry that two processes write at the same time. Leaving the context ends
+    the processes. Whatever they did not get to is compiled by the process that calls it.
+
+    Args:
+        table: the kernels, in the order in which they are needed.
+        announce: told when a kernel's compile begins, from threads.
+        num_processors: as many processes at most; with one, nothing is compiled ahead. None:
+            of this machine.
+
+    Yields:
+        A function that waits for the end of it.
+    """
+    missing = find_missing(table)
+    num_processors = num_processors or _count_processors()
+    num_workers = min(len(missing), num_processors, MAX_WORKERS) if num_processors > 1 else 0
+    workers = _Workers(missing, announce)
+    with ThreadPoolExecutor(max(1, num_workers), "tightrope-kernels") as threads:
+        runs = [threads.submit(workers.run_one) for _ in range(num_workers)]
+
+        def wait() -> None:
+            for run in runs:
+                run.result()
+
+        try:
+            yield wait
+        finally:
+            workers.end()
+
+
+class _Workers:
+    """The processes and what is left for them to do."""
+
+    def __init__(self, missing: KernelTable, announce: Callable[[str], None]) -> None:
+        self._todo: deque[tuple[str, Mapping[str, str]]] = deque(missing.items())
+        self._total = sum(map(len, missing.values()))
+        self._count = itertools.count(1)
+        self._announce = announce
+        self._processes: list[subprocess.Popen[str]] = []
+        self._has_ended = False
+
+    def run_one(self) -> None:
+        """Start a process and hand it one module after another."""
+        try:
+            with subprocess.Popen(
+                [sys.executable, "-m", "server.kernels.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            ) as process:
+                self._processes.append(process)
+                self._feed(process)
+            fault = f"it ended with code {process.returncode}" if process.returncode else None
+        except OSError as error:  # it could not be started, or died before it could read
+            fault = str(error)
+        if fault is not None and not self._has_ended:
+            logger.warning(
+                "kernels are compiled later than at the start, by one process: %s", fault
+            )
+
+    def _feed(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        while self._todo:
+            try:
+                work = self._todo.popleft()
+            except IndexError:  # another thread was faster
+                return
+            process.stdin.write(json.dumps(work) + "\n")
+            process.stdin.flush()
+            for line in process.stdout:
+                if line == "\n":
+                    break
+                self._announce(
+                    f"Compiling kernel {next(self._count)} of {self._total}: {line.strip()}"
+                )
+            else:
+                return  # it died
+
+    def end(self) -> None:
+        """Give up what is left, and end the processes."""
+        self._has_ended = True
+        self._todo.clear()
+        for process in self._processes:
+            process.kill()
+
+
+def _count_processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

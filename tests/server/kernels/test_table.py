@@ -1,0 +1,82 @@
+"""The table names every kernel that a server calls, with the types that it calls it with."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+# In a process of its own: other tests would have loaded the kernels already.
+SCRIPT = """
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import httpx
+from numba.core.dispatcher import Dispatcher
+
+from grammars.automata.compiling import kernels_announced
+from server.kernels.precompile import compiling_kernels
+from server.kernels.table import KERNELS, find_missing, parse_types
+from tests.support.tiny_server import tiny_server
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "pattern": "^(?=.*a)[a-f]{2,5}$"},
+        "kind": {"enum": ["one", "two", 3]},
+        "size": {"type": "integer", "minimum": -7, "maximum": 99, "multipleOf": 3},
+        "when": {"type": "string", "format": "date"},
+        "more": {"type": "array", "items": {"type": "string", "maxLength": 9}, "maxItems": 2},
+    },
+    "required": ["name", "size"],
+    "additionalProperties": False,
+}
+CONSTRAINTS = [
+    {},
+    {"structured_outputs": {"choice": ["red", "green"]}},
+    {"structured_outputs": {"regex": "[a-c]{2,4}"}},
+    {"structured_outputs": {"grammar": 'root ::= "a" root "b" | "c"'}},
+    {"response_format": {"type": "json_object"}},
+    {"response_format": {
+        "type": "json_schema", "json_schema": {"name": "x", "schema": SCHEMA, "strict": True}
+    }},
+]
+SAMPLING = [{"temperature": 0}, {"top_p": 0.5, "seed": 1}, {"logprobs": True, "min_p": 0.1}]
+
+with compiling_kernels(KERNELS, lambda line: None, num_processors=2) as wait:
+    wait()
+assert not find_missing(KERNELS)
+folder = Path(sys.argv[1]) / "tiny"
+folder.mkdir()
+compiled = []
+with kernels_announced(compiled.append), tiny_server(folder) as url:
+    # Attention is compiled by the engine's self-test.
+    assert set(compiled) <= {"store_tokens", "attend_rows"}, compiled
+    compiled.clear()
+    for constraint in CONSTRAINTS:
+        for sampling in SAMPLING:
+            answer = httpx.post(
+                url + "/v1/chat/completions",
+                json={
+                    "model": "tiny", "max_tokens": 24,
+                    "messages": [{"role": "user", "content": "a"}],
+                    **constraint, **sampling,
+                },
+                timeout=300,
+            )
+            assert answer.status_code == 200, answer.text
+print("compiled for requests:", compiled)
+for module, kernels in KERNELS.items():
+    for name, types in kernels.items():
+        kernel = getattr(import_module(module), name)
+        assert kernel.signatures == [parse_types(types)], (name, kernel.signatures)
+print("types agree")
+"""
+
+
+def test_after_the_start_no_request_compiles_a_kernel(tmp_path):
+    result = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "compiled for requests: []\ntypes agree\n"
