@@ -198,7 +198,7 @@ def test_history_is_rendered_with_results_by_name_by_id_and_by_place():
         },
         {"role": "tool", "content": "of g", "tool_name": "g"},
         {"role": "tool", "content": "of c", "tool_call_id": "c"},
-        {"role": "tool", "content": "of f"},
+        {"role": "tool", "content": "of f", "tool_call_id": "made up"},
     ]
     prompt = prompt_of(TOOL_TEMPLATE, messages=messages)
     f, g = F.replace(', "s": "天 </b> }"', ""), G
@@ -257,6 +257,16 @@ REFUSALS: list[tuple[str, dict[str, Any], str]] = [
     (
         CHAT,
         {"messages": [*USER, {"role": "tool", "content": "1", "tool_name": "f"}]},
+        "messages[1]: no call before this result waits for it",
+    ),
+    (
+        CHAT,
+        {
+            "messages": [
+                {"role": "assistant", "tool_calls": [CALL | {"id": "c"}]},
+                {"role": "tool", "content": "1", "tool_call_id": "d"},
+            ]
+        },
         "messages[1]: no call before this result waits for it",
     ),
     (

@@ -14,8 +14,11 @@ from server.wire.tools import FunctionDefinition, FunctionTool, NamedToolChoice,
 from server.wire.translation import Translation, thinking_fields
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from server.wire.anthropic.request import CountTokensRequest, ToolDefinition
     from server.wire.anthropic.request import ToolChoice as GivenChoice
+    from server.wire.messages import Message
     from server.wire.tools import ToolChoice
     from server.wire.translation import PlacedMessages
 
@@ -50,7 +53,7 @@ def as_chat(request: CountTokensRequest, unknown: tuple[str, ...]) -> Translatio
         "tool_choice": _chat_choice(request.tool_choice),
         "parallel_tool_calls": _is_parallel(request.tool_choice),
         "json_schema": schema,
-        "continue_final_message": _continues(placed.messages[-1]) if placed.messages else None,
+        "continue_final_message": _goes_on(placed.messages) or None,
         **thinking_fields(thinks=thinks, effort=effort),
     }
     if isinstance(request, MessagesRequest):
@@ -133,17 +136,15 @@ def _chat_choice(choice: GivenChoice | None) -> ToolChoice | str | None:
 
 
 def _is_parallel(choice: GivenChoice | None) -> bool | None:
-    return (
-        None
-        if choice is None or choice.disable_parallel_tool_use is None
-        else (not choice.disable_parallel_tool_use)
-    )
+    if choice is None or choice.disable_parallel_tool_use is None:
+        return None
+    return not choice.disable_parallel_tool_use
 
 
-def _continues(last: object) -> bool | None:
-    """Whether the answer goes on with this message, the last one."""
-    is_begun = isinstance(last, AssistantMessage) and bool(last.content) and not last.tool_calls
-    return True if is_begun else None
+def _goes_on(messages: Sequence[Message]) -> bool:
+    """Whether the answer goes on with the last message."""
+    last = messages[-1] if messages else None
+    return isinstance(last, AssistantMessage) and bool(last.content) and not last.tool_calls
 
 
 def _attributions(request: CountTokensRequest) -> list[str]:

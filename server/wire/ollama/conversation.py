@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from server.errors import InvalidValueError, UnsupportedValueError
 from server.wire.messages import (
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from server.wire.messages import Message
     from server.wire.ollama.request import GivenMessage
 
+_PLACE: Final = "messages["
+"""Begins the ids of calls that were given without one."""
+
 
 def chat_messages(given: Sequence[GivenMessage]) -> list[Message]:
     """The same messages, at the same places; calls without ids get some.
@@ -29,7 +32,7 @@ def chat_messages(given: Sequence[GivenMessage]) -> list[Message]:
         UnsupportedValueError: images.
     """
     messages: list[Message] = []
-    waiting: list[tuple[str, str]] = []  # ids and names of calls without a result
+    waiting: list[ToolCallMessage] = []  # calls without a result
     for index, message in enumerate(given):
         if message.images:
             raise UnsupportedValueError(
@@ -44,8 +47,7 @@ def chat_messages(given: Sequence[GivenMessage]) -> list[Message]:
             case "assistant":
                 assistant = _assistant_message(message, index)
                 messages.append(assistant)
-                calls = assistant.tool_calls or []
-                waiting = [(call.id, call.function.name) for call in calls if call.function]
+                waiting = list(assistant.tool_calls or [])
             case "tool":
                 call_id = _taken_call(message, index, waiting)
                 messages.append(ToolMessage(role="tool", content=content, tool_call_id=call_id))
@@ -56,7 +58,7 @@ def _assistant_message(message: GivenMessage, index: int) -> AssistantMessage:
     """An id that is missing is the call's place, which errors then name."""
     calls = [
         ToolCallMessage(
-            id=call.id or f"messages[{index}].tool_calls[{place}]",
+            id=call.id or f"{_PLACE}{index}].tool_calls[{place}]",
             function=CalledFunction(name=call.function.name, arguments=call.function.arguments),
         )
         for place, call in enumerate(message.tool_calls or [])
@@ -69,14 +71,19 @@ def _assistant_message(message: GivenMessage, index: int) -> AssistantMessage:
     )
 
 
-def _taken_call(message: GivenMessage, index: int, waiting: list[tuple[str, str]]) -> str:
-    """The id of the call that a result answers, which waits no longer."""
-    for place, (call_id, name) in enumerate(waiting):
-        if message.tool_call_id is not None:
-            is_answered = message.tool_call_id == call_id
-        else:
-            is_answered = message.tool_name in (None, name)
-        if is_answered:
-            del waiting[place]
-            return call_id
-    raise InvalidValueError(f"messages[{index}]", "no call before this result waits for it")
+def _taken_call(message: GivenMessage, index: int, waiting: list[ToolCallMessage]) -> str:
+    """The id of the call that a result answers, which waits no longer.
+
+    For a call that was given without an id, clients may have made one up.
+    """
+    by_id = [call for call in waiting if call.id == message.tool_call_id]
+    by_name = [
+        call
+        for call in waiting
+        if message.tool_call_id is None or call.id.startswith(_PLACE)
+        if call.function is not None and message.tool_name in (None, call.function.name)
+    ]
+    if not (fitting := by_id or by_name):
+        raise InvalidValueError(f"messages[{index}]", "no call before this result waits for it")
+    waiting.remove(fitting[0])
+    return fitting[0].id
