@@ -86,7 +86,8 @@ def advance(
         sequence: changed in place, its constraint too; its own tokens are computed, so far as the
             result reaches.
         result: of its chunk.
-        draft_token_ids: the guesses that were computed behind its last token.
+        draft_token_ids: the guesses that were computed behind its last token, or what the device
+            sampled there.
         logprobs: gets an entry for each token that was sampled and is part of the output.
 
     Returns:
@@ -103,7 +104,8 @@ def advance(
     if sequence.num_tokens_left == 0:
         return FinishReason.LENGTH  # only the prompt was to be scored
     num_before = len(sequence.token_ids)
-    sequence.work.num_draft_tokens += len(draft_token_ids)
+    are_guesses = result.num_passes == 1
+    sequence.work.num_draft_tokens += len(draft_token_ids) * are_guesses
     finish_reason = None
     while finish_reason is None:
         num_settled = len(sequence.token_ids) - num_before
@@ -112,7 +114,7 @@ def advance(
         finish_reason = _accept_sampled(sequence, result.sampled[num_settled], logprobs)
     num_right = num_equal(sequence.token_ids[num_before:], draft_token_ids)
     sequence.num_computed_tokens += num_right
-    sequence.work.num_accepted_draft_tokens += num_right
+    sequence.work.num_accepted_draft_tokens += num_right * are_guesses
     return finish_reason
 
 

@@ -43,6 +43,10 @@ class EngineConfig:
         prefix_cache: keep keys and values of finished requests for those that begin alike.
         forced_text: append tokens that must follow without running the model for each.
         max_draft_tokens: tokens a step that prompt lookup guesses for each sequence; 0 is off.
+        max_burst_steps: decode steps that the device takes without the host between them, where
+            nothing needs it; 1 is off. Streams get so many tokens at once.
+        mask_pool_bytes: on CUDA, memory of the mask rows that are kept on the device.
+        automata_bytes: memory of the finite constraints that are kept on the device for bursts.
 
     Raises:
         InvalidConfigError: an option is out of its range, or two contradict each other.
@@ -62,12 +66,23 @@ class EngineConfig:
     prefix_cache: bool = True
     forced_text: bool = True
     max_draft_tokens: int = 0
+    max_burst_steps: int = 1
+    mask_pool_bytes: int = 64 * 1024**2
+    automata_bytes: int = 256 * 1024**2
 
     def __post_init__(self) -> None:
         if self.dtype != "auto" and self.dtype not in _DTYPES:
             known = ", ".join(["auto", *_DTYPES])
             raise InvalidConfigError("dtype", self.dtype, f"unknown; use one of {known}")
-        for option in ("block_size", "max_num_seqs", "max_num_batched_tokens", "max_listed_tokens"):
+        for option in (
+            "block_size",
+            "max_num_seqs",
+            "max_num_batched_tokens",
+            "max_listed_tokens",
+            "max_burst_steps",
+            "mask_pool_bytes",
+            "automata_bytes",
+        ):
             self._check_positive(option, getattr(self, option))
         for option in ("max_logprobs", "max_draft_tokens"):
             if getattr(self, option) < 0:
@@ -114,6 +129,14 @@ class ResolvedConfig:
     prefix_cache: bool
     forced_text: bool
     max_draft_tokens: int
+    max_burst_steps: int
+    mask_pool_bytes: int
+    automata_bytes: int
+
+    @property
+    def max_num_masks(self) -> int:
+        """Places that one step can sample, each with a mask of its own."""
+        return min(self.max_num_seqs * (1 + self.max_draft_tokens), self.max_num_batched_tokens)
 
 
 def resolve_device(config: EngineConfig) -> torch.device:
@@ -202,6 +225,9 @@ def resolve_config(
         prefix_cache=config.prefix_cache,
         forced_text=config.forced_text,
         max_draft_tokens=config.max_draft_tokens,
+        max_burst_steps=config.max_burst_steps,
+        mask_pool_bytes=config.mask_pool_bytes,
+        automata_bytes=config.automata_bytes,
     )
 
 

@@ -60,3 +60,39 @@ class Constraint(Protocol):
     def is_terminated(self) -> bool:
         """Whether nothing can follow: the request must finish now with reason `stop`."""
         ...
+
+
+class TokenAutomaton(Protocol):
+    """A finite constraint as tables that a device can follow.
+
+    `grammars.device_tables.DeviceTables` has this shape.
+
+    A state allows the tokens of its row. A token leads to the state beside it among the state's
+    exceptions, else to the state's default.
+
+    Attributes:
+        rows: uint32, (num_rows, width), distinct bitmask rows.
+        row_of_state: int32, (num_states,); a text begins in state 0.
+        default_next: int32, (num_states,).
+        exception_begin: int32, (num_states + 1,); state s has the exceptions from
+            exception_begin[s] to exception_begin[s + 1].
+        exception_tokens: int32, ascending within a state.
+        exception_next: int32, the state after each.
+    """
+
+    @property
+    def rows(self) -> NDArray[np.uint32]: ...
+    @property
+    def row_of_state(self) -> NDArray[np.int32]: ...
+    @property
+    def default_next(self) -> NDArray[np.int32]: ...
+    @property
+    def exception_begin(self) -> NDArray[np.int32]: ...
+    @property
+    def exception_tokens(self) -> NDArray[np.int32]: ...
+    @property
+    def exception_next(self) -> NDArray[np.int32]: ...
+
+    def next_state(self, state: int, token_id: int) -> int:
+        """The state after an allowed token."""
+        ...

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from engine.admission import check_request
 from engine.advance import Ending, advance, force_text, isolate, prepare_drafts
 from engine.block_pool import BlockPool
+from engine.bursts import Bursts
 from engine.drafts import PromptLookup
 from engine.errors import InvalidRequestError
 from engine.mask_buffer import MaskBuffer
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from engine.config import ResolvedConfig
+    from engine.decode_graphs import DecodeGraphs
+    from engine.device.mask_pool import MaskPool
     from engine.model_info import ModelInfo
     from engine.model_runner import ModelRunner
     from engine.output import TokenLogprobs
@@ -38,9 +41,19 @@ class Engine:
         runner: computes logits.
         config: sizes and limits.
         info: facts about the model.
+        graphs: runs bursts of decode steps; None: every step is the host's.
+        mask_pool: keeps masks on the device; None: they are applied on the CPU.
     """
 
-    def __init__(self, runner: ModelRunner, config: ResolvedConfig, info: ModelInfo) -> None:
+    def __init__(
+        self,
+        runner: ModelRunner,
+        config: ResolvedConfig,
+        info: ModelInfo,
+        *,
+        graphs: DecodeGraphs | None = None,
+        mask_pool: MaskPool | None = None,
+    ) -> None:
         self.config = config
         self.info = info
         self._runner = runner
@@ -56,15 +69,13 @@ class Engine:
             max_num_batched_tokens=config.max_num_batched_tokens,
         )
         self._masks = MaskBuffer(
-            min(
-                config.max_num_seqs * (1 + config.max_draft_tokens),
-                config.max_num_batched_tokens,
-            ),
+            config.max_num_masks,
             info.padded_vocab_size,
             pin_memory=config.device.type == "cuda",
         )
         self._counters = EngineCounters()
-        self._step_runner = StepRunner(runner, self._masks, self._counters)
+        self._step_runner = StepRunner(runner, self._masks, self._counters, mask_pool)
+        self._bursts = None if graphs is None else Bursts(graphs, self._scheduler, runner)
         self._sequences: dict[str, Sequence] = {}
         self._arrived: list[Sequence] = []
         self._arrivals = itertools.count()
@@ -146,6 +157,11 @@ class Engine:
             RuntimeError: the device is beyond use, and so is this engine.
         """
         outputs = self._start_arrived()
+        if self._bursts is not None and (burst := self._bursts.run()):
+            self._counters.steps += burst[0][1].num_passes
+            self._counters.bursts += 1
+            chunks = [chunk for chunk, _ in burst]
+            return outputs + self._update(chunks, {c.sequence: result for c, result in burst})
         plan = self._scheduler.schedule()
         if plan.chunks:
             for copy in plan.block_copies:
@@ -188,7 +204,7 @@ class Engine:
         sequence = chunk.sequence
         num_prompt_tokens = max(0, sequence.prompt_len - sequence.num_computed_tokens)
         self._counters.prefill_tokens += min(chunk.num_tokens, num_prompt_tokens)
-        sequence.work.num_forward_passes += 1
+        sequence.work.num_forward_passes += result.num_passes
         sequence.work.num_computed_tokens += chunk.num_batched_tokens
         sequence.num_computed_tokens += chunk.num_tokens
         sequence.num_scored_tokens += len(result.scored)

@@ -12,6 +12,9 @@ from transformers import AutoModelForCausalLM
 from engine.attention.cpu_backend import CpuAttention
 from engine.batch_invariance import MAX_PROBE_SEQS, find_row_multiple
 from engine.config import resolve_config, resolve_device, resolve_dtype
+from engine.decode_graphs import DecodeGraphs, graph_batch_sizes
+from engine.device.automata import ResidentAutomata
+from engine.device.mask_pool import MaskPool
 from engine.engine import Engine
 from engine.errors import ModelRefusedError
 from engine.kv_cache import KVCache, bytes_per_token, cache_dtype
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
     from engine.attention.context import AttentionBackend
-    from engine.config import EngineConfig
+    from engine.config import EngineConfig, ResolvedConfig
     from engine.kv_cache import LayerShape
     from engine.step_batch import TokenSpan
 
@@ -154,7 +157,22 @@ def build_engine(
     )
     logger.info("engine: %s, %s, rows padded to %s", info, resolved, row_multiple)
     runner = ModelRunner(model, kv_cache, backend, row_multiple=row_multiple or 1)
-    return Engine(runner, resolved, info)
+    return Engine(
+        runner,
+        resolved,
+        info,
+        graphs=_decode_graphs(model, kv_cache, backend, resolved, padded_vocab_size, row_multiple),
+        mask_pool=(
+            None
+            if device.type == "cpu"
+            else MaskPool(
+                bitmask_width(padded_vocab_size),
+                max_bytes=resolved.mask_pool_bytes,
+                min_rows=resolved.max_num_masks,
+                device=device,
+            )
+        ),
+    )
 
 
 def context_len(model: PreTrainedModel) -> int:
@@ -194,6 +212,31 @@ def _attention_backend(device: torch.device) -> AttentionBackend:
     from engine.attention.cuda_backend import triton_attention
 
     return triton_attention
+
+
+def _decode_graphs(
+    model: PreTrainedModel,
+    kv_cache: KVCache,
+    backend: AttentionBackend,
+    config: ResolvedConfig,
+    padded_vocab_size: int,
+    row_multiple: int | None,
+) -> DecodeGraphs | None:
+    """None where bursts are off."""
+    if config.max_burst_steps == 1:
+        return None
+    return DecodeGraphs(
+        model,
+        kv_cache,
+        backend,
+        ResidentAutomata(
+            bitmask_width(padded_vocab_size), max_bytes=config.automata_bytes, device=config.device
+        ),
+        batch_sizes=graph_batch_sizes(config.max_num_seqs, row_multiple or 1),
+        max_blocks=-(-config.max_model_len // config.block_size),
+        max_steps=config.max_burst_steps,
+        vocab_size=padded_vocab_size,
+    )
 
 
 def _find_row_multiple(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from engine.constraint import Constraint
+    from engine.constraint import Constraint, TokenAutomaton
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +82,8 @@ class Request:
         on_length: what `max_tokens` does to a constrained text: "cut" it wherever it is, or have
             it "close" in time, so that it is complete.
         prompt_scoring: None: prompt tokens are not scored.
+        automaton: the constraint as tables, where it is finite: it allows the same tokens at each
+            place. With it, tokens can be chosen on the device without asking the constraint.
     """
 
     request_id: str
@@ -91,3 +93,4 @@ class Request:
     cache_salt: bytes = b""
     on_length: Literal["cut", "close"] = "cut"
     prompt_scoring: PromptScoring | None = None
+    automaton: TokenAutomaton | None = None

@@ -118,6 +118,26 @@ class Scheduler:
         else:
             self.waiting.remove(sequence)
 
+    @property
+    def can_admit(self) -> bool:
+        """Whether a waiting sequence may start, if there are blocks for it."""
+        return bool(self.waiting) and len(self.running) < self._max_num_seqs
+
+    def reserve(self, num_tokens: int) -> bool:
+        """Give every running sequence blocks for its next `num_tokens` tokens, or none of them.
+
+        Returns:
+            False if too few blocks are free.
+        """
+        ends = [sequence.num_computed_tokens + num_tokens for sequence in self.running]
+        missing = sum(
+            max(0, self._num_blocks(end) - len(sequence.block_ids))
+            for sequence, end in zip(self.running, ends, strict=True)
+        )
+        if missing > self._block_pool.num_free:
+            return False
+        return all(map(self._grow, self.running, ends))
+
     def schedule(self) -> StepPlan:
         """Choose the next step's chunks and give each sequence the blocks that it needs.
 

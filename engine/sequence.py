@@ -39,6 +39,8 @@ class Sequence:
         lookup: finds drafts; None where drafts are off.
         draft_token_ids: guesses of what comes after `token_ids`, legal under the constraint.
         was_closed: whether the token limit has narrowed what could be written.
+        automaton_progress: the state of the request's automaton, and how many output tokens lead
+            to it.
         work: what the request has cost so far.
     """
 
@@ -58,6 +60,7 @@ class Sequence:
     lookup: PromptLookup | None = None
     draft_token_ids: list[int] = field(default_factory=list)
     was_closed: bool = False
+    automaton_progress: tuple[int, int] = (0, 0)
     work: RequestWork = field(default_factory=RequestWork)
 
     @classmethod
@@ -122,6 +125,16 @@ class Sequence:
             return self.num_uncomputed_tokens
         unscored = max(0, self.num_scored_tokens - 1 - self.num_computed_tokens)
         return unscored + _MAX_SCORED_TOKENS
+
+    def automaton_state(self) -> int:
+        """The state of the request's automaton behind all output tokens."""
+        automaton = self.request.automaton
+        assert automaton is not None, "only constraints with tables have states"
+        state, num_followed = self.automaton_progress
+        for token_id in self.token_ids[self.prompt_len + num_followed :]:
+            state = automaton.next_state(state, token_id)
+        self.automaton_progress = (state, self.num_output_tokens)
+        return state
 
     def append(self, token_id: int) -> None:
         """Add a settled output token."""

@@ -28,6 +28,7 @@ class EngineCounters:
         draft_tokens: guessed tokens that were tried for ended requests.
         accepted_draft_tokens: those of them that became output.
         isolated_steps: steps that failed as a batch and were repeated one sequence at a time.
+        bursts: runs of several steps that the device took without the host; `steps` counts each.
         masks: bitmasks made for places that could be sampled.
         mask_seconds: wall time of the thread that makes them.
     """
@@ -43,6 +44,7 @@ class EngineCounters:
     forced_tokens: int = 0
     draft_tokens: int = 0
     accepted_draft_tokens: int = 0
+    bursts: int = 0
     masks: int = 0
     mask_seconds: float = 0.0
     finished: dict[FinishReason, int] = field(

@@ -18,6 +18,7 @@ from engine.step_batch import TokenSpan
 if TYPE_CHECKING:
     from collections.abc import Sequence as SequenceOf
 
+    from engine.device.mask_pool import MaskPool
     from engine.model_runner import ModelRunner
     from engine.output import TokenLogprobs
     from engine.sampler.state import SamplingState
@@ -36,10 +37,12 @@ class ChunkResult:
         sampled: a token for the place behind the chunk and behind each of its drafts; empty where
             the chunk does not reach the sequence's end.
         scored: log probabilities of the next unscored prompt tokens.
+        num_passes: forward passes that it took; several where the device sampled token by token.
     """
 
     sampled: tuple[SampledToken, ...]
     scored: tuple[TokenLogprobs, ...]
+    num_passes: int = 1
 
 
 class Failure(str):
@@ -97,9 +100,17 @@ class StepRunner:
         runner: computes logits.
         masks: has rows for all places that a step can sample.
         counters: `steps` and `isolated_steps` are counted here.
+        mask_pool: the masks on a device; None: they are applied on the CPU.
     """
 
-    def __init__(self, runner: ModelRunner, masks: MaskBuffer, counters: EngineCounters) -> None:
+    def __init__(
+        self,
+        runner: ModelRunner,
+        masks: MaskBuffer,
+        counters: EngineCounters,
+        mask_pool: MaskPool | None = None,
+    ) -> None:
+        self._mask_pool = mask_pool
         self._runner = runner
         self._masks = masks
         self._counters = counters
@@ -170,6 +181,7 @@ class StepRunner:
             suppressed=_suppressed(rows, logits.shape[1]),
             bitmask=self._masks.get_rows(num_masks),
             constrained_rows=constrained_rows,
+            mask_pool=self._mask_pool,
         )
         narrowed = zip(constrained_rows, self._masks.is_narrowed(num_masks), strict=True)
         for index, is_narrowed in narrowed:

@@ -49,10 +49,7 @@ class RowParams:
         vocab_size = like.shape[1]
         params = [state.params for state in states]
         return cls(
-            temperature=column(
-                [min(max(p.temperature, _MIN_TEMPERATURE), _MAX_TEMPERATURE) for p in params],
-                like.dtype,
-            ),
+            temperature=column([usable_temperature(p.temperature) for p in params], like.dtype),
             top_k=column([min(p.top_k or vocab_size, vocab_size) for p in params], torch.int64),
             top_p=column([p.top_p for p in params], torch.float64),
             min_p=column([p.min_p for p in params], like.dtype),
@@ -73,6 +70,11 @@ class RowParams:
         )
 
 
+def usable_temperature(temperature: float) -> float:
+    """The temperature as a normal number in float32."""
+    return min(max(temperature, _MIN_TEMPERATURE), _MAX_TEMPERATURE)
+
+
 def draw_tokens(
     logits: torch.Tensor, largest: torch.Tensor, states: Sequence[SamplingState]
 ) -> torch.Tensor:
@@ -87,10 +89,14 @@ def draw_tokens(
         int64, (num_rows,); always a token whose logit is not -inf, if the row's largest logit is
         finite, else any token.
     """
-    params = RowParams.from_states(states, logits)
+    return draw_tokens_by(logits, largest, RowParams.from_states(states, logits))
+
+
+def draw_tokens_by(logits: torch.Tensor, largest: torch.Tensor, params: RowParams) -> torch.Tensor:
+    """The same as `draw_tokens`; on a device, without waiting for it if no row is filtered."""
     if logits.device.type != "cpu":
         return draw_tokens_reference(logits, largest, params)
-    tokens = torch.zeros(len(states), dtype=torch.int64)
+    tokens = torch.zeros(len(logits), dtype=torch.int64)
     draw_rows(
         logits.numpy(),
         largest.numpy(),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
 
+from engine.device.mask_pool import ALL_TOKENS
+from engine.device.shaping import Adjustments, shape_logits
 from engine.sampler.bitmask import apply_bitmask
 from engine.sampler.draw import draw_tokens
 from engine.sampler.draw_kernel import find_largest
@@ -16,6 +19,7 @@ from engine.sampler.processors import apply_bias, apply_penalties, suppress_toke
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.device.mask_pool import MaskPool
     from engine.output import TokenLogprobs
     from engine.sampler.state import SamplingState
 
@@ -43,6 +47,7 @@ def sample(
     suppressed: dict[int, list[int]],
     bitmask: torch.Tensor,
     constrained_rows: list[int],
+    mask_pool: MaskPool | None = None,
 ) -> list[SampledToken]:
     """Choose a token for each row.
 
@@ -52,6 +57,7 @@ def sample(
         suppressed: row -> tokens made impossible; only rows without a constraint.
         bitmask: int32, (len(constrained_rows), ceil(padded_vocab_size / 32)).
         constrained_rows: the row of each row of the bitmask.
+        mask_pool: holds masks on the logits' device; None: they are copied and applied.
     """
     model_logits = {
         row: logits[row].clone()
@@ -59,10 +65,24 @@ def sample(
         if state.params.num_logprobs is not None and state.params.logprobs_of == "model"
     }
     apply_penalties(logits, states)
-    apply_bias(logits, states)
-    suppress_tokens(logits, suppressed)
-    if constrained_rows:
-        apply_bitmask(logits, bitmask, constrained_rows)
+    if mask_pool is None:
+        apply_bias(logits, states)
+        suppress_tokens(logits, suppressed)
+        if constrained_rows:
+            apply_bitmask(logits, bitmask, constrained_rows)
+    else:
+        changes = [dict(state.params.logit_bias) for state in states]
+        for row, impossible in suppressed.items():
+            changes[row] |= dict.fromkeys(impossible, -math.inf)
+        row_ids = [ALL_TOKENS] * len(states)
+        for row, row_id in zip(constrained_rows, mask_pool.row_ids(bitmask.numpy()), strict=True):
+            row_ids[row] = row_id
+        shape_logits(
+            logits,
+            mask_pool.rows,
+            torch.tensor(row_ids, dtype=torch.int32, device=logits.device),
+            Adjustments.from_rows(changes, logits.device),
+        )
 
     largest, tokens = largest_logits(logits)
     random_rows = [row for row, state in enumerate(states) if state.params.temperature > 0]

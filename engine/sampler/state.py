@@ -67,6 +67,10 @@ class SamplingState:
         """The random number of the next token, the same however often it is asked for."""
         return uniform(self._seed, self.num_recorded)
 
+    def next_uniforms(self, count: int) -> list[float]:
+        """Those of the next `count` tokens."""
+        return [uniform(self._seed, self.num_recorded + index) for index in range(count)]
+
     def token_counts(self, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """What the penalties look at: the tokens recorded so far.
 

@@ -1,0 +1,1 @@
+"""What keeps constraints on the model's device: masks in a pool, automata, and their kernels."""
