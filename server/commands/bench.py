@@ -12,6 +12,7 @@ _BENCHMARKS: Final = MappingProxyType(  # name -> module with main(arguments)
         "masks": "benchmarks.masks",
         "grammars": "benchmarks.grammars",
         "engine": "benchmarks.engine",
+        "device": "benchmarks.device",
         "serve": "benchmarks.serve",
     }
 )
@@ -24,7 +25,8 @@ def main(arguments: list[str]) -> int:
         "benchmark",
         choices=_BENCHMARKS,
         help="masks: cost of the token masks; grammars: coverage and speed of the compilers; "
-        "engine: generation, free and constrained; serve: a server end to end",
+        "engine: generation, free and constrained; device: steps on a GPU; "
+        "serve: a server end to end",
     )
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its options")
     parsed = parser.parse_args(arguments)

@@ -1,0 +1,214 @@
+"""`tightrope bench device`: what constraints add to a decode step, and what the step costs.
+
+Needs torch, transformers, numba and triton alone, so it also runs as `python -m benchmarks.device`
+where nothing of the server is installed. Without a CUDA device the CPU part runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import platform
+import sys
+import time
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import torch
+
+from benchmarks.device_plot import bar_chart
+from benchmarks.device_steps import METHODS, make_step
+from benchmarks.tokenizer_source import TokenizerSourceError, from_file
+from grammars.errors import GrammarError
+from grammars.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from benchmarks.device_decode import DecodeTime
+    from benchmarks.tokenizer_source import TokenizerSource
+
+_LIBRARIES: Final = (
+    "torch", "triton", "transformers", "numba", "xgrammar", "llguidance", "outlines-core",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class MaskTime:
+    """One cell: mask, advance, copies and the wait for the device, of a whole batch.
+
+    Args:
+        method: one of METHODS.
+        vocab_size: rows of the model's head.
+        batch_size: sequences.
+        step_us: median over the steps; None where there is a refusal.
+        refusal: why the method cannot do it.
+    """
+
+    method: str
+    vocab_size: int
+    batch_size: int
+    step_us: float | None
+    refusal: str | None = None
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure, print, and write device.json and device.svg where a folder is given.
+
+    Returns:
+        0, or 2 where the tokenizer cannot be used.
+    """
+    options = _parser().parse_args(arguments)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        source = from_file(options.tokenizer, padded_size=None, end_token=options.end_token)
+    except TokenizerSourceError as error:
+        print(f"tightrope bench device: {error}")
+        return 2
+    cells = [
+        _measure(method, _widened(source, vocab_size), batch_size, options.steps, device)
+        for vocab_size in options.vocab_sizes
+        for batch_size in options.batch_sizes
+        for method in options.methods
+    ]
+    decode: list[DecodeTime] = []
+    if device.type == "cuda":
+        from benchmarks.device_decode import measure_decode  # its kernels need triton
+
+        decode = measure_decode(options.batch_sizes)
+    note = (
+        "Wall time, the device's work waited for."
+        if device.type == "cuda"
+        else "No CUDA device: the CPU part ran. CPU time of the process; no decode step was "
+        "measured, and 'resident' and 'pooled' are their plain torch references."
+    )
+    report = {
+        "command": "python -m benchmarks.device " + " ".join(arguments),
+        "machine": _describe_machine(),
+        "note": note,
+        "masks": [asdict(cell) for cell in cells],
+        "decode": [asdict(entry) for entry in decode],
+    }
+    _print(cells, decode, note)
+    if options.output is not None:
+        options.output.mkdir(parents=True, exist_ok=True)
+        (options.output / "device.json").write_text(json.dumps(report, indent=2) + "\n")
+        (options.output / "device.svg").write_text(_chart(cells))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="tightrope bench device", description=__doc__)
+    parser.add_argument(
+        "--tokenizer", type=Path, required=True, help="a tokenizer.json or .json.gz"
+    )
+    parser.add_argument("--end-token", help="spelling of the end token, if it is not known")
+    parser.add_argument("--batch-sizes", type=int, nargs="+", default=[1, 8, 64, 256])
+    parser.add_argument(
+        "--vocab-sizes",
+        type=int,
+        nargs="+",
+        default=[49_152, 128_256, 151_936],
+        help="rows of the head; what the tokenizer does not fill is padding",
+    )
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    parser.add_argument("--steps", type=int, default=100, help="timed steps a cell")
+    parser.add_argument("--output", type=Path, help="folder for device.json and device.svg")
+    return parser
+
+
+def _widened(source: TokenizerSource, vocab_size: int) -> Vocabulary | None:
+    """The tokenizer in a model with so many rows; None where it has more tokens."""
+    if source.padded_size > vocab_size:
+        return None
+    return Vocabulary(
+        source.tokenizer_json, padded_size=vocab_size, end_token_ids=source.end_token_ids
+    )
+
+
+def _measure(
+    method: str,
+    vocabulary: Vocabulary | None,
+    batch_size: int,
+    num_steps: int,
+    device: torch.device,
+) -> MaskTime:
+    if vocabulary is None:
+        return MaskTime(method, 0, batch_size, None, "the tokenizer has more tokens")
+    size = vocabulary.padded_size
+    logits = torch.zeros((batch_size, size), device=device)
+    try:
+        step = make_step(method, vocabulary, logits)
+    except (GrammarError, ImportError) as error:
+        return MaskTime(method, size, batch_size, None, str(error))
+    return MaskTime(method, size, batch_size, _median_us(step, num_steps, device))
+
+
+def _median_us(step: Callable[[], None], num_steps: int, device: torch.device) -> float:
+    """Microseconds of a step; twenty go ahead, in which every mask of the document is met."""
+    on_device = device.type == "cuda"
+    clock = time.perf_counter if on_device else time.process_time
+    for _ in range(40):
+        step()
+    times = []
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(num_steps):
+            if on_device:
+                torch.cuda.synchronize()
+            began = clock()
+            step()
+            if on_device:
+                torch.cuda.synchronize()
+            times.append(clock() - began)
+    finally:
+        gc.enable()
+    return 1e6 * sorted(times)[num_steps // 2]
+
+
+def _print(cells: Sequence[MaskTime], decode: Sequence[DecodeTime], note: str) -> None:
+    step_us = {entry.batch_size: entry.step_us for entry in decode}
+    print(note)
+    headings = ("vocabulary", "batch", "method", "µs a step", "of a decode step")
+    print("{:>10} {:>5}  {:<17} {:>10} {:>17}".format(*headings))
+    for cell in cells:
+        time_text = "-" if cell.step_us is None else f"{cell.step_us:,.1f}"
+        whole = step_us.get(cell.batch_size)
+        share = f"{100 * cell.step_us / whole:.1f} %" if cell.step_us and whole else "-"
+        print(
+            f"{cell.vocab_size:>10} {cell.batch_size:>5}  {cell.method:<17} {time_text:>10} "
+            f"{share:>17}  {cell.refusal or ''}"
+        )
+    for entry in decode:
+        print(
+            f"decode step, batch {entry.batch_size}: {entry.step_us:,.0f} µs, "
+            f"{entry.step_us / entry.floor_us:.2f} times weights over bandwidth"
+        )
+
+
+def _chart(cells: Sequence[MaskTime]) -> str:
+    groups: dict[str, dict[str, float]] = {}
+    for cell in cells:
+        if cell.step_us is not None:
+            name = f"{cell.vocab_size:,} tokens, batch {cell.batch_size}"
+            groups.setdefault(name, {})[cell.method] = cell.step_us
+    return bar_chart("Masks of one step, microseconds (log scale)", groups)
+
+
+def _describe_machine() -> dict[str, str]:
+    found = {"system": platform.platform(), "python": platform.python_version()}
+    found["device"] = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
+    for name in _LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,186 @@
+"""One step's masks, by every way of getting them onto the logits: what `bench device` times.
+
+All ways do the same work: each of a batch of sequences is somewhere in the same finite document,
+the mask of its place is applied to its logits, and it advances by the document's next token.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import torch
+
+from engine.device.automata import ResidentAutomata, advance_states
+from engine.device.mask_pool import MaskPool
+from engine.device.shaping import shape_logits
+from engine.sampler.bitmask import apply_bitmask, bitmask_width
+from grammars.backends.base import get_backend
+from grammars.device_tables import START, DeviceBudget
+from grammars.integrations.transformers import ConstraintLogitsProcessor
+from grammars.spec import JsonSchema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from grammars.protocol import CompiledGrammar, GrammarMatcher
+    from grammars.vocabulary import Vocabulary
+
+SCHEMA: Final = (
+    '{"type":"object","properties":{"kind":{"enum":["invoice","receipt","order"]},'
+    '"number":{"enum":[7,42,815,4711]},'
+    '"tags":{"type":"array","items":{"enum":["new","paid","late"]},"maxItems":3},'
+    '"open":{"type":"boolean"}},"required":["kind","number","tags","open"],'
+    '"additionalProperties":false}'
+)
+DOCUMENT: Final = '{"kind":"receipt","number":4711,"tags":["new","late"],"open":true}'
+
+METHODS: Final = (
+    "resident", "pooled", "copied", "xgrammar", "llguidance", "outlines", "logits processor",
+)  # fmt: skip
+
+
+class Replay:
+    """Where each sequence of the batch is in the document; the same for every method.
+
+    Args:
+        vocabulary: the tokens.
+        batch_size: sequences, spread evenly over the document.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, batch_size: int) -> None:
+        self.token_ids = vocabulary.encode(DOCUMENT.encode())
+        self.places = [index % len(self.token_ids) for index in range(batch_size)]
+
+    def next_tokens(self) -> list[int]:
+        """The token that each sequence writes now."""
+        return [self.token_ids[place] for place in self.places]
+
+    def move(self) -> list[int]:
+        """Go one token on; the sequences that begin the document anew."""
+        self.places = [(place + 1) % len(self.token_ids) for place in self.places]
+        return [index for index, place in enumerate(self.places) if place == 0]
+
+
+def make_step(method: str, vocabulary: Vocabulary, logits: torch.Tensor) -> Callable[[], None]:
+    """A function that applies all masks to `logits` in place and advances every sequence.
+
+    Args:
+        method: one of METHODS.
+        vocabulary: of `logits`' width.
+        logits: float32, (batch_size, padded_vocab_size).
+
+    Raises:
+        BackendError: the method's library is not installed.
+        GrammarError: the method's compiler refuses the schema.
+    """
+    replay = Replay(vocabulary, len(logits))
+    spec = JsonSchema(SCHEMA, "compact")
+    library = method if method in ("xgrammar", "llguidance", "outlines") else "tightrope"
+    compiled = get_backend(library).compile(spec, vocabulary)
+    if method == "resident":
+        return _resident_step(compiled, replay, logits)
+    if method == "logits processor":
+        return _processor_step(compiled, replay, logits)
+    return _host_step(method, compiled, replay, logits)
+
+
+def _resident_step(
+    compiled: CompiledGrammar, replay: Replay, logits: torch.Tensor
+) -> Callable[[], None]:
+    """Mask and advance on the device; its graph holds both, as in a decode step."""
+    tables = compiled.device_tables(DeviceBudget())  # type: ignore[attr-defined]  # ours has it
+    device = logits.device
+    automata = ResidentAutomata(
+        bitmask_width(logits.shape[1]), max_bytes=8 * tables.num_bytes + 2**20, device=device
+    )
+    bases = automata.bases([tables])
+    assert bases is not None, "the memory is made for these tables"
+    base = bases[0]
+    document = torch.tensor(replay.token_ids, device=device)
+    states_at = [START]
+    for token_id in replay.token_ids[:-1]:
+        states_at.append(tables.next_state(states_at[-1], token_id))
+    places = torch.tensor(replay.places, device=device)
+    states = torch.tensor(
+        [base + states_at[place] for place in replay.places], dtype=torch.int32, device=device
+    )
+    tensors = automata.tensors
+
+    def step() -> None:
+        shape_logits(logits, tensors.mask_rows, tensors.row_of_state[states], None)
+        following, _ = advance_states(tensors, states, document[places])
+        places.add_(1).remainder_(len(document))
+        states.copy_(torch.where(places == 0, base + START, following))
+
+    if device.type != "cuda":
+        return step
+    stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]  # torch's
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        step()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    return graph.replay
+
+
+def _host_step(
+    method: str, compiled: CompiledGrammar, replay: Replay, logits: torch.Tensor
+) -> Callable[[], None]:
+    """Masks are filled on the host, and reach the logits in the method's way."""
+    device = logits.device
+    width = bitmask_width(logits.shape[1])
+    on_host = torch.zeros((len(logits), width), dtype=torch.int32, pin_memory=device.type == "cuda")
+    rows = on_host.numpy()
+    all_rows = list(range(len(logits)))
+    matchers: list[GrammarMatcher] = []
+    for place in replay.places:
+        matcher = compiled.matcher()
+        for token_id in replay.token_ids[:place]:
+            assert matcher.accept_token(token_id), "the document is one of the schema"
+        matchers.append(matcher)
+    pool = MaskPool(width, max_bytes=64 * 2**20, min_rows=len(logits), device=device)
+    if method == "xgrammar":
+        import xgrammar  # a peer, which need not be installed
+
+    def step() -> None:
+        for matcher, row in zip(matchers, rows, strict=True):
+            matcher.fill_bitmask(row)
+        if method == "pooled":
+            row_ids = torch.tensor(pool.row_ids(rows), dtype=torch.int32).to(device)
+            shape_logits(logits, pool.rows, row_ids, None)
+        elif method == "xgrammar":
+            on_device = on_host.to(device, non_blocking=True)
+            xgrammar.apply_token_bitmask_inplace(logits, on_device)
+        else:
+            apply_bitmask(logits, on_host, all_rows)
+        for matcher, token_id in zip(matchers, replay.next_tokens(), strict=True):
+            matcher.accept_token(token_id)
+        for index in replay.move():
+            matchers[index] = compiled.matcher()
+
+    return step
+
+
+def _processor_step(
+    compiled: CompiledGrammar, replay: Replay, logits: torch.Tensor
+) -> Callable[[], None]:
+    """As `model.generate` calls it; all sequences go in step, since the processor begins once."""
+    token_ids = replay.token_ids
+    processor = ConstraintLogitsProcessor(compiled)
+    written: list[int] = []
+    prompt = np.zeros((len(logits), 1), np.int64)
+
+    def step() -> None:
+        nonlocal processor
+        so_far = np.repeat(np.array([written], np.int64).reshape(1, -1), len(logits), axis=0)
+        input_ids = torch.from_numpy(np.concatenate((prompt, so_far), axis=1)).to(logits.device)
+        processor(input_ids, logits)  # type: ignore[arg-type]  # transformers' names for tensors
+        written.append(token_ids[len(written)])
+        if len(written) == len(token_ids):
+            written.clear()
+            processor = ConstraintLogitsProcessor(compiled)
+
+    return step
