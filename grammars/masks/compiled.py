@@ -366,13 +366,17 @@ class AutomatonGrammar:
         """The row without end tokens, and how many frames below the top it depends on."""
         if self._reference is not None:
             return self._reference_words(self._reference, configuration)
-        return self._runner.fill(configuration, self._find_slice(configuration))
-
-    def _find_slice(self, configuration: Configuration) -> SliceView | None:
         if self._slices is None or configuration.lexer == DEAD:
-            return None
+            return self._runner.fill(configuration, None, is_wide=False)
         dfa, local = self._tables.locate(configuration.lexer)
-        view = self._slices.find(dfa, local)
+        if not self._slices.is_wide(dfa, local):
+            return self._runner.fill(configuration, None, is_wide=False)
+        view = self._find_slice(self._slices, configuration)
+        return self._runner.fill(configuration, view, is_wide=True)
+
+    def _find_slice(self, slices: SliceCache, configuration: Configuration) -> SliceView | None:
+        dfa, local = self._tables.locate(configuration.lexer)
+        view = slices.find(dfa, local)
         if view is None:
             return None
         hidden = ~self._tables.state_row(configuration.state)[StateColumn.WINDOW]

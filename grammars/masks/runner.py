@@ -125,13 +125,15 @@ class Runner:
         return self._run(configuration, call)
 
     def fill(
-        self, configuration: Configuration, view: SliceView | None
+        self, configuration: Configuration, view: SliceView | None, *, is_wide: bool
     ) -> tuple[NDArray[np.uint32], int]:
         """The row of the tokens that can be read, reused by the next call.
 
         Args:
             configuration: where.
             view: the slice of its lexer state, if there is one.
+            is_wide: the walk is long if there is none; what lies past a closing quote is expanded
+                before it, so that it need not begin again.
 
         Returns:
             The row, without end tokens; how many frames below the top it depends on.
@@ -145,6 +147,10 @@ class Runner:
                 self._fill_by_slice(configuration, view, window, tables)
             return int(self._work.met[kernels.NUM_FRAMES_SEEN])
 
+        if is_wide and view is None:
+            quoted = self._tokens.beginning_with(ord('"'), len(self._row))
+            trie = self._tokens.trie._replace(first_nodes=quoted.first_nodes)
+            self._run(configuration, lambda *where: self._walk_from(trie, configuration, *where))
         num_frames_seen = self._run(configuration, call)
         return self._row, num_frames_seen
 

@@ -86,17 +86,25 @@ class SliceCache:
         """Bytes of all slices."""
         return self._slices.num_bytes
 
+    def is_wide(self, dfa: Dfa, state: int) -> bool:
+        """Whether many bytes can follow a state of `dfa`; others have no slice."""
+        with self._lock:
+            return self._sources_of(dfa).is_wide(state)
+
     def find(self, dfa: Dfa, state: int) -> SliceView | None:
         """The slice for a state of `dfa`; None where a walk is the better way."""
         with self._lock:
-            sources = self._sources.get(dfa)
-            if sources is None:
-                sources = self._sources[dfa] = _Sources(dfa)
-            source = sources.find(state)
+            source = self._sources_of(dfa).find(state)
             made = None if source is None else self._get(source)
             if source is None or made is None:
                 return None
             return SliceView(made, source.residual.labels, source.differing, source.state)
+
+    def _sources_of(self, dfa: Dfa) -> _Sources:
+        sources = self._sources.get(dfa)
+        if sources is None:
+            sources = self._sources[dfa] = _Sources(dfa)
+        return sources
 
     def _get(self, source: _Source) -> Slice | None:
         residual = source.residual
@@ -135,6 +143,10 @@ class _Sources:
         self._is_wide = (dfa.next_state != DEAD) @ width >= MIN_LIVE_BYTES
         self._residuals: dict[int, _Residual | None] = {}
         self._sources: dict[int, _Source | None] = {}
+
+    def is_wide(self, state: int) -> bool:
+        """Whether at least MIN_LIVE_BYTES can follow a state."""
+        return bool(self._is_wide[state])
 
     def find(self, state: int) -> _Source | None:
         """The source of a state; None where it is narrow, or what can be read is large."""

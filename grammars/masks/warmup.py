@@ -10,16 +10,21 @@ import numpy as np
 from grammars.automata import warmup as automata
 from grammars.automata.compiling import kernels_announced
 from grammars.automata.dfa import DEAD, Dfa
-from grammars.automata.json_string import any_json_string
+from grammars.limits import CompileLimits
 from grammars.masks.compiled import AutomatonGrammar
 from grammars.masks.slice_cache import MIN_USES, SliceCache
 from grammars.pushdown.actions import Goto
 from grammars.pushdown.layout import UNBOUNDED
+from grammars.pushdown.lexers import lexer_of
 from grammars.pushdown.tables import AutomatonTables
+from grammars.pushdown.terminals import OtherKey, Strings
+from grammars.schema.plans import AllBut
+from grammars.schema.value import StringSet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from grammars.pushdown.terminals import Terminal
     from grammars.vocabulary import Vocabulary
 
 
@@ -48,12 +53,21 @@ def warm_up(vocabulary: Vocabulary, announce: Callable[[str], None] | None = Non
 
 
 def _make_slices(vocabulary: Vocabulary) -> None:
-    """The slice of an open string, which nearly every schema needs."""
-    text = any_json_string()
+    """The slices of open strings and keys, which nearly every schema needs."""
     slices = vocabulary.derive(SliceCache)
-    views = [slices.find(text, text.run(b'"')) for _ in range(MIN_USES)]
-    if views[-1] is not None:
-        views[-1].slice.inner_row(UNBOUNDED)
+    for terminal in _open_terminals():
+        dfa = lexer_of((terminal,), CompileLimits().max_states, vocabulary.missing_bytes).dfa
+        views = [slices.find(dfa, dfa.run(b'"')) for _ in range(MIN_USES)]
+        if views[-1] is not None:
+            views[-1].slice.inner_row(UNBOUNDED)
+
+
+def _open_terminals() -> Iterator[Terminal]:
+    for is_counted in (False, True):
+        yield Strings(StringSet(None), is_counted)
+    for gap in (b" ", b""):
+        for declared in (frozenset[str](), frozenset("a")):
+            yield OtherKey(AllBut(declared), follows=False, gap=gap)
 
 
 class _Sentence:
