@@ -128,12 +128,14 @@ def test_every_recorded_request_is_answered(name, url):
         if record["method"] != "POST" or not path.startswith(PATH):
             continue
         if body.get("thread"):
-            refused = httpx.post(f"{url}{path}", json=body)
+            refused = httpx.post(f"{url}{path}", json=body, timeout=60)
             assert refused.json()["error"]["details"]["unsupported"] == ["thread"]
             if body.pop("thread")["type"] == "continue":
                 continue  # the messages before are in the thread alone
         if path.endswith("/count_tokens"):
-            MessageTokensCount.model_validate(httpx.post(f"{url}{path}", json=body).json())
+            MessageTokensCount.model_validate(
+                httpx.post(f"{url}{path}", json=body, timeout=60).json()
+            )
             continue
         # The script follows the masks, and needs more tokens of bytes than models do of theirs.
         check_answer(answer_of(url, body | {"max_tokens": 2000}), body)

@@ -381,7 +381,7 @@ def url():
 def test_what_is_not_honoured_is_refused_by_name(fields, message, url):
     body = {"model": MODEL, "max_tokens": 20, "messages": USER} | fields
     body = {name: value for name, value in body.items() if value is not None}
-    response = httpx.post(f"{url}{PATH}", json=body)
+    response = httpx.post(f"{url}{PATH}", json=body, timeout=60)
     assert (response.status_code, response.json()["error"]["message"]) == (400, message)
 
 
@@ -415,7 +415,7 @@ def test_errors_have_anthropics_shape_on_these_paths_alone():
     services = make_services("ok", config=config)
     ask_ = {"model": MODEL, "max_tokens": 9, "messages": USER}
     key = {"x-api-key": "k"}
-    with running(services) as url, httpx.Client(base_url=url) as http:
+    with running(services) as url, httpx.Client(base_url=url, timeout=60) as http:
         check(http.post(PATH, json=ask_), 401, "authentication_error")
         check(
             http.post(PATH, json=ask_, headers={"x-api-key": "wrong"}), 401, "authentication_error"
@@ -467,10 +467,10 @@ def test_a_silent_stream_is_kept_alive_with_pings():
 
 def test_counted_tokens_are_those_of_the_prompt(url):
     fields = {"model": MODEL, "messages": USER, "tools": TOOLS, "system": "be brief"}
-    counted = httpx.post(f"{url}{PATH}/count_tokens", json=fields)
-    answered = httpx.post(f"{url}{PATH}", json=fields | {"max_tokens": 9})
+    counted = httpx.post(f"{url}{PATH}/count_tokens", json=fields, timeout=60)
+    answered = httpx.post(f"{url}{PATH}", json=fields | {"max_tokens": 9}, timeout=60)
     assert counted.json() == {"input_tokens": answered.json()["usage"]["input_tokens"]}
-    refused = httpx.post(f"{url}{PATH}/count_tokens", json=fields | {"model": "x"})
+    refused = httpx.post(f"{url}{PATH}/count_tokens", json=fields | {"model": "x"}, timeout=60)
     check(refused, 404, "not_found_error")
-    refused = httpx.post(f"{url}{PATH}/count_tokens", json=fields | {"messages": [{}]})
+    refused = httpx.post(f"{url}{PATH}/count_tokens", json=fields | {"messages": [{}]}, timeout=60)
     check(refused, 400, "invalid_request_error")

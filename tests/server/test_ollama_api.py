@@ -310,19 +310,21 @@ def url():
 )
 def test_what_is_not_honoured_is_refused_by_name(path, fields, message, url):
     asked = {"messages": USER} if path == CHAT else {"prompt": "hi"}
-    response = httpx.post(f"{url}{path}", json={"model": MODEL} | asked | fields)
+    response = httpx.post(f"{url}{path}", json={"model": MODEL} | asked | fields, timeout=60)
     assert (response.status_code, response.json()) == (400, {"error": message})
 
 
 def test_empty_fields_that_would_be_refused_ask_for_nothing(url):
     empty: Any = {"suffix": "", "context": [], "images": [], "template": ""}
-    response = httpx.post(f"{url}{GENERATE}", json={"model": MODEL, "prompt": "x"} | empty)
+    response = httpx.post(
+        f"{url}{GENERATE}", json={"model": MODEL, "prompt": "x"} | empty, timeout=60
+    )
     assert response.status_code == 200
 
 
 def test_errors_have_ollamas_shape():
     services = make_services("ok", config=ServerConfig(api_key_hashes=(hash_api_key("k"),)))
-    with running(services) as url, httpx.Client(base_url=url) as http:
+    with running(services) as url, httpx.Client(base_url=url, timeout=60) as http:
         refused = http.get("/api/tags")
         assert refused.status_code == 401
         assert list(refused.json()) == ["error"]
