@@ -27,6 +27,7 @@ serve: $(INSTALLED) ## serve a model: make serve [MODEL=smollm2-135m] [ARGS="--p
 	$(BIN)/tightrope serve $(MODEL) $(ARGS)
 
 test: $(INSTALLED) ## run all tests that this machine can run: make test [ARGS="tests/server -x"]
+	$(BIN)/python -m server.kernels
 	$(TEST_ENV) $(BIN)/python -m pytest $(ARGS)
 
 lint: $(INSTALLED) ## run ruff, mypy and import-linter

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from grammars.automata.charset import NUM_CODE_POINTS
-from grammars.automata.kernels import grown, kernel
+from grammars.automata.kernels import grown, helper, kernel
 
 if TYPE_CHECKING:
     from grammars.automata.kernels import Ints
@@ -202,7 +202,7 @@ def spelling_tree(range_start: Ints, range_class: Ints, *, is_canonical: bool) -
     )
 
 
-@kernel
+@helper
 def _range_index(starts: Ints, code_point: int) -> int:
     """The range that holds a code point."""
     low = 0

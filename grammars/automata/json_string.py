@@ -11,7 +11,7 @@ from grammars.automata.classes import build_dfa
 from grammars.automata.codepoint_dfa import DEFAULT_MAX_STATES, any_string
 from grammars.automata.dfa import DEAD
 from grammars.automata.json_spelling import QUOTE, spelling_tree
-from grammars.automata.kernels import grown, hash_slots, kernel
+from grammars.automata.kernels import grown, hash_slots, helper, kernel
 from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def any_json_string(spelling: Spelling = "any") -> Dfa:
     return json_string(any_string(), spelling)
 
 
-@kernel
+@helper
 def _is_row(table: Ints, state: int, row: Ints, hash_agrees: bool) -> bool:
     """Whether the state's row is `row`."""
     if not hash_agrees:

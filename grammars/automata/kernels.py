@@ -1,4 +1,4 @@
-"""kernel: numba's compiler under a typed name, and the small kernels that others share.
+"""kernel, helper: numba's compiler under typed names, and the helpers that several kernels share.
 
 A kernel is compiled anew for each literal int that it is given, so a counter that is passed on
 begins as `int(np.int64(0))`.
@@ -9,7 +9,7 @@ cache.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar, cast
 
 import numba
 import numpy as np
@@ -26,11 +26,27 @@ Result = TypeVar("Result")
 
 
 def kernel(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Compile `function` on its first call; the code is kept on disk and runs without the GIL."""
-    return cast("Callable[Parameters, Result]", numba.njit(function, nogil=True, cache=True))
+    """Compile `function` on its first call; the code is kept on disk and runs without the GIL.
+
+    For what Python calls; what only kernels call is a `helper`.
+    """
+    options: dict[str, Any] = {"no_cfunc_wrapper": True}  # one of those that have no types
+    compiled = numba.njit(function, nogil=True, cache=True, **options)
+    return cast("Callable[Parameters, Result]", compiled)
 
 
-@kernel
+def helper(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Compile `function` into the kernels that call it; Python must not call it, it would crash.
+
+    It has no entry for Python, and nothing of its own on disk: kernels that are compiled by several
+    processes at once would write the same file.
+    """
+    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    compiled = numba.njit(function, nogil=True, **options)
+    return cast("Callable[Parameters, Result]", compiled)
+
+
+@helper
 def grown(values: NDArray[Number], size: int) -> NDArray[Number]:
     """A copy of an array with room for `size` values; the new ones are 0.
 
@@ -42,7 +58,7 @@ def grown(values: NDArray[Number], size: int) -> NDArray[Number]:
     return bigger
 
 
-@kernel
+@helper
 def sort_small(values: Ints, size: int) -> None:
     """Sort values[:size] ascending, in place: Shell sort, cheap for the usual short runs."""
     gap = 1
@@ -59,7 +75,7 @@ def sort_small(values: Ints, size: int) -> None:
         gap //= 3
 
 
-@kernel
+@helper
 def hash_slots(hashes: NDArray[np.int64], first: int, past: int, capacity: int) -> Ints:
     """An open-addressing table with room for `capacity` numbers; it holds first .. past - 1.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from grammars.automata.kernels import grown, hash_slots, kernel
+from grammars.automata.kernels import grown, hash_slots, helper, kernel
 from grammars.automata.lengths import measure
 from grammars.errors import LimitExceededError
 
@@ -174,7 +174,7 @@ def _layers(
     return result, is_accepting, min(first, 1)
 
 
-@kernel
+@helper
 def _is_same(table: Ints, accepts: Bools, one: int, other: int) -> bool:
     if accepts[one] != accepts[other]:
         return False

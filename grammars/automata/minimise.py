@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from grammars.automata.kernels import kernel
+from grammars.automata.kernels import helper, kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,7 +55,7 @@ def minimise_table(
     return MinimalTable(*_minimise(next_state, start, kind))
 
 
-@kernel
+@helper
 def _mark(
     e: int,
     elements: Ints,
@@ -81,7 +81,7 @@ def _mark(
     return num_touched
 
 
-@kernel
+@helper
 def _split(
     elements: Ints,
     block: Ints,

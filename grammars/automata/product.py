@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grammars.automata.kernels import grown, kernel
+from grammars.automata.kernels import grown, helper, kernel
 from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _product(
     )
 
 
-@kernel
+@helper
 def _slot(a: int, b: int, num_slots: int) -> int:
     """Where the search for pair (a, b) begins; num_slots is a power of two."""
     code = (np.int64(a) * 1000003 + b) * np.int64(0x9E3779B97F4A7C1)

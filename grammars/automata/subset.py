@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from grammars.automata.kernels import grown, hash_slots, kernel, sort_small
+from grammars.automata.kernels import grown, hash_slots, helper, kernel, sort_small
 from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def determinise(nfa: Nfa, *, max_states: int, what: str) -> SubsetTable:
     return SubsetTable(next_state, start, set_start, set_items)
 
 
-@kernel
+@helper
 def _group(num_states: int, source: Ints) -> tuple[Ints, Ints]:
     """Counting sort: the edges of state s are order[first[s]:first[s + 1]]; (first, order)."""
     first = np.zeros(num_states + 1, np.int32)
@@ -123,7 +123,7 @@ def _group(num_states: int, source: Ints) -> tuple[Ints, Ints]:
     return first, order
 
 
-@kernel
+@helper
 def _mark_useful(
     epsilon_source: Ints, epsilon_target: Ints, source: Ints, target: Ints, accepting: Bools
 ) -> Bools:
@@ -157,7 +157,7 @@ def _mark_useful(
     return useful
 
 
-@kernel
+@helper
 def _close(
     chain: int,
     pair_target: Ints,
@@ -201,7 +201,7 @@ def _close(
     return size
 
 
-@kernel
+@helper
 def _is_set(set_items: Ints, set_start: Ints, number: int, closure: Ints, size: int) -> bool:
     """Whether set `number` is closure[:size]."""
     first = set_start[number]
@@ -213,7 +213,7 @@ def _is_set(set_items: Ints, set_start: Ints, number: int, closure: Ints, size: 
     return True
 
 
-@kernel
+@helper
 def _keep_least(
     closure: Ints,
     size: int,

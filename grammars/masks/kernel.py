@@ -1,4 +1,4 @@
-"""lean_kernel: numba's compiler for the helpers inside a mask kernel.
+"""lean_kernel, lean_helper: numba's compiler for mask kernels and the helpers inside them.
 
 Kernels that call each other stand in one file: numba notices a change by the caller's file alone.
 Those that Python calls take plain arrays: numba's files on disk name the types of the arguments and
@@ -18,12 +18,27 @@ if TYPE_CHECKING:
 
 
 def lean_kernel(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Compile a `function` that makes no arrays, into its callers and without counting references.
+    """Compile a `function` that makes no arrays, without counting references to those it is given.
+
+    Numba has the option for its own use. Where arrays are made it refuses to compile: it cannot go
+    wrong in silence.
+    """
+    options: dict[str, Any] = {"_nrt": False, "no_cfunc_wrapper": True}
+    compiled = numba.njit(function, nogil=True, cache=True, **options)
+    return cast("Callable[Parameters, Result]", compiled)
+
+
+def lean_helper(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """The same for what only such kernels call (Python must not, see `helper`), compiled into them.
 
     A helper that takes a tuple of arrays would else pass each of them on the stack and count them
-    up and down: six sevenths of the time of a walk. Numba has the option for its own use. Where
-    arrays are made it refuses to compile: it cannot go wrong in silence.
+    up and down: six sevenths of the time of a walk.
     """
-    options: dict[str, Any] = {"_nrt": False, "forceinline": True}
-    compiled = numba.njit(function, nogil=True, cache=True, **options)
+    options: dict[str, Any] = {
+        "_nrt": False,
+        "forceinline": True,
+        "no_cpython_wrapper": True,
+        "no_cfunc_wrapper": True,
+    }
+    compiled = numba.njit(function, nogil=True, **options)
     return cast("Callable[Parameters, Result]", compiled)

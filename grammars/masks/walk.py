@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from grammars.masks.kernel import lean_kernel
+from grammars.masks.kernel import lean_helper, lean_kernel
 from grammars.pushdown.layout import (
     UNBOUNDED,
     ActionKind,
@@ -116,12 +116,12 @@ class Point(NamedTuple):
     is_fresh: bool
 
 
-@lean_kernel
+@lean_helper
 def _refused() -> Point:
     return Point(0, 0, 0, 0, 0, False)
 
 
-@lean_kernel
+@lean_helper
 def _note_missing(kind: Int, state: int, entry: int, work: Workspace) -> None:
     index = work.met[NUM_MISSING]
     if index < len(work.missing):
@@ -131,7 +131,7 @@ def _note_missing(kind: Int, state: int, entry: int, work: Workspace) -> None:
     work.met[NUM_MISSING] = index + 1
 
 
-@lean_kernel
+@lean_helper
 def _resume(state: int, outcome: int, machine: Machine) -> int:
     """What `state` becomes under an outcome id; 0 where that is not known yet."""
     states, resumes = machine.tables.states, machine.tables.resumes
@@ -146,7 +146,7 @@ def _resume(state: int, outcome: int, machine: Machine) -> int:
     return 0
 
 
-@lean_kernel
+@lean_helper
 def _fire(label: int, point: Point, machine: Machine) -> Point:
     """The action of a label: the fresh point after it, or no point."""
     states, actions, arena = machine.tables.states, machine.tables.actions, machine.work.arena
@@ -180,7 +180,7 @@ def _fire(label: int, point: Point, machine: Machine) -> Point:
     return Point(target, int(states[target, _LEXER_START]), 0, frame, used, True)
 
 
-@lean_kernel
+@lean_helper
 def advance(symbol: Int, point: Point, machine: Machine) -> Point:
     """Read one symbol.
 
@@ -221,7 +221,7 @@ def advance(symbol: Int, point: Point, machine: Machine) -> Point:
     return _refused()
 
 
-@lean_kernel
+@lean_helper
 def _is_complete(point: Point, machine: Machine) -> bool:
     """Whether the text may end here: in a fresh final state, at once or after the lexer's label."""
     if not point.is_fresh:
@@ -234,7 +234,7 @@ def _is_complete(point: Point, machine: Machine) -> bool:
     return bool(machine.tables.states[point.state, _IS_FINAL])
 
 
-@lean_kernel
+@lean_helper
 def _machine(
     window: Ints,
     lexers: Ints,
@@ -257,7 +257,7 @@ def _machine(
     return Machine(tables, work, num_window)
 
 
-@lean_kernel
+@lean_helper
 def _start(state: int, lexer: int, counted: int, is_fresh: bool, window: Ints) -> Point:
     frame = 0 if len(window) > 0 else NO_FRAME
     return Point(state, lexer, counted, frame, len(window), is_fresh)
@@ -369,13 +369,13 @@ def walk(
         node += 1
 
 
-@lean_kernel
+@lean_helper
 def _put(path: Ints, level: Int, point: Point) -> None:
     path[level, 0], path[level, 1], path[level, 2] = point.state, point.lexer, point.counted
     path[level, 3], path[level, 4] = point.frame, point.used
 
 
-@lean_kernel
+@lean_helper
 def _get(path: Ints, level: Int) -> Point:
     return Point(
         int(path[level, 0]),
@@ -401,7 +401,7 @@ HASH: Final = 8
 NUM_COLUMNS: Final = 9
 
 
-@lean_kernel
+@lean_helper
 def _hash_point(point: Point, num_window: int, arena: Ints) -> Int:
     code = np.int64(point.state)
     code = (code ^ point.lexer) * np.int64(0x9E3779B97F4A7C1)
@@ -415,7 +415,7 @@ def _hash_point(point: Point, num_window: int, arena: Ints) -> Int:
     return code ^ (code >> 31)
 
 
-@lean_kernel
+@lean_helper
 def _is_point(row: Ints, pushes: Ints, point: Point, num_window: int, arena: Ints) -> bool:
     """Whether a row of `ends` is a point."""
     if (
