@@ -41,6 +41,7 @@ class Bursts:
         self._graphs = graphs
         self._scheduler = scheduler
         self._runner = runner
+        self._has_failed = False
 
     def run(self) -> list[tuple[ScheduledChunk, ChunkResult]]:
         """The tokens of a burst; empty where a single step must be taken instead.
@@ -49,7 +50,9 @@ class Bursts:
             RuntimeError: the device is beyond use.
         """
         sequences = self._scheduler.running
-        if self._scheduler.can_admit or not 0 < len(sequences) <= self._graphs.max_num_rows:
+        if self._has_failed or self._scheduler.can_admit:
+            return []
+        if not 0 < len(sequences) <= self._graphs.max_num_rows:
             return []
         if not all(map(_needs_no_host, sequences)):
             return []
@@ -66,8 +69,10 @@ class Bursts:
         try:
             burst = self._graphs.run(rows)
         except Exception:
-            # Single steps compute the same again, and tell whose fault it was.
-            logger.exception("a burst of %d sequences failed", len(sequences))
+            # Single steps compute the same again, and tell whose fault it was. A model that cannot
+            # be captured would fail every time, so there is no second try.
+            logger.exception("a burst of %d sequences failed; bursts are off now", len(sequences))
+            self._has_failed = True
             self._runner.check_device()
             return []
         token_ids, is_usable = burst.token_ids.T.tolist(), burst.is_usable.T.tolist()
