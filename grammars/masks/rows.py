@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,8 +43,7 @@ class RowPool:
         self._end_row = end_row
         self._row_ids = row_ids
         self._rows: dict[int, list[MaskRow]] = {}  # by fingerprint
-        odd = np.random.default_rng(0).integers(0, 2**31, len(end_row), np.uint32) * 2 + 1
-        self._factors: NDArray[np.uint32] = odd.astype(np.uint32)
+        self._factors = _factors(len(end_row))
         self._num_bytes = 0
 
     @property
@@ -69,3 +69,12 @@ class RowPool:
         """Forget all rows."""
         self._rows.clear()
         self._num_bytes = 0
+
+
+@lru_cache(maxsize=8)
+def _factors(num_words: int) -> NDArray[np.uint32]:
+    """Odd numbers for fingerprints, uint32, (num_words,); read-only, since all pools share them."""
+    odd = np.random.default_rng(0).integers(0, 2**31, num_words, np.uint32) * 2 + 1
+    factors: NDArray[np.uint32] = odd.astype(np.uint32)
+    factors.flags.writeable = False
+    return factors

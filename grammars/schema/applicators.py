@@ -97,9 +97,7 @@ class Applicators:
         self._object = SchemaObject(
             place, lambda pointer, schema: nodes.child(pointer, schema, place.scope), algebra
         )
-        self._unevaluated = Unevaluated(
-            place, document, nodes, algebra, self._object.keys_matching, limits
-        )
+        self._limits = limits
 
     def parts(self) -> Parts:
         """The value of the object as a function of the nodes that it needs.
@@ -150,9 +148,22 @@ class Applicators:
         if "propertyNames" in self._schema:
             yield (self._object.member("propertyNames"),), self._property_names
         if "unevaluatedProperties" in self._schema:
-            yield self._unevaluated.properties(self._object.member("unevaluatedProperties")), union
+            yield (
+                self._unevaluated().properties(self._object.member("unevaluatedProperties")),
+                union,
+            )
         if "unevaluatedItems" in self._schema:
-            yield self._unevaluated.items(self._object.member("unevaluatedItems")), union
+            yield self._unevaluated().items(self._object.member("unevaluatedItems")), union
+
+    def _unevaluated(self) -> Unevaluated:
+        return Unevaluated(
+            self._place,
+            self._document,
+            self._nodes,
+            self._algebra,
+            self._object.keys_matching,
+            self._limits,
+        )
 
     def _conditional(self) -> tuple[NodeId, NodeId]:
         condition = self._object.member("if")

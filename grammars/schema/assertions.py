@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _TYPES = ("null", "boolean", "object", "array", "number", "string", "integer")
 
 
+_REFUSED = frozenset(name for name, (kind, _) in SUPPORT.items() if kind is Support.REFUSED)
+
+
 class SchemaObject:
     """Reads the keywords of one schema object.
 
@@ -43,6 +46,7 @@ class SchemaObject:
         self._scalars = algebra.scalars
         self._shapes = algebra.shapes
         self._integers = algebra.integers
+        self._everything = algebra.everything
 
     def check_keywords(self) -> None:
         """Refuse by name what is not enforced.
@@ -51,13 +55,13 @@ class SchemaObject:
             UnsupportedError: at the first such keyword.
         """
         for keyword in self._schema:
-            support = SUPPORT.get(keyword)
-            if support is None or support[0] is not Support.REFUSED:
-                continue
-            raise self._unsupported(keyword, f"keyword {keyword!r}")
+            if keyword in _REFUSED:
+                raise self._unsupported(keyword, f"keyword {keyword!r}")
 
     def assertions(self) -> Value:
         """The values that the type and the type-specific keywords allow."""
+        if "type" not in self._schema and KIND_OF_KEYWORD.keys().isdisjoint(self._schema):
+            return self._everything
         types = self._types()
         objects = self._object() if "object" in types else None
         arrays = self._array() if "array" in types else None

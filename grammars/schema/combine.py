@@ -62,8 +62,11 @@ class ValueAlgebra:
 
     def intersect(self, a: Value, b: Value) -> Value:
         """The values that are in both."""
-        if self.everything in (a, b):
-            return b if a == self.everything else a
+        everything = self.everything
+        if a is everything or b is everything:
+            return b if a is everything else a
+        if everything in (a, b):
+            return b if a == everything else a
         return Value(
             has_null=a.has_null and b.has_null,
             booleans=a.booleans & b.booleans,

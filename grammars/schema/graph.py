@@ -118,6 +118,12 @@ class ValueGraph:
         shapes = [shape for value in values for shape in value.objects]
         return any(shape.additional != self._nodes.nothing or shape.classes for shape in shapes)
 
+    @property
+    def has_alternatives(self) -> bool:
+        """Whether a reachable node is one of several objects, or of several arrays."""
+        values = self._values.all_settled.values()
+        return any(len(value.objects) > 1 or len(value.arrays) > 1 for value in values)
+
     def string_sets(self) -> Iterator[StringSet]:
         """The sets of strings of all nodes that some value satisfies, but for plain schemas."""
         for node, value in self._values.all_settled.items():

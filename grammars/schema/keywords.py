@@ -34,7 +34,7 @@ _ENFORCED: Mapping[str, str] = {
     "enum": "any JSON values",
     "const": "any JSON value",
     "allOf": "intersection",
-    "anyOf": "union; branches are followed side by side",
+    "anyOf": "union; branches are followed side by side; one that is the union itself adds nothing",
     "oneOf": "exactly one branch",
     "not": "complement",
     "if": "",
@@ -55,7 +55,7 @@ _ENFORCED: Mapping[str, str] = {
     "prefixItems": "",
     "additionalItems": "with the array form of `items`",
     "unevaluatedItems": "also beside branches, which evaluate where they hold",
-    "contains": "",
+    "contains": "counts as evaluating, but not where `$schema` names 2019-09",
     "minContains": "",
     "maxContains": "",
     "uniqueItems": "equal by value; strings and numbers in such elements have one spelling each; "

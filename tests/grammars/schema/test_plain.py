@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from grammars.schema.value import NodeId
 
 TYPES = ["null", "boolean", "object", "array", "number", "string", "integer"]
-FRAGMENTS = {
+FRAGMENTS: dict[str, list[object]] = {
     "type": [*TYPES, ["string", "null"], ["object", "array"], ["integer", "number"], [], "text", 3],
     "enum": [["a"], ["a", "b"], ["a", None], [1], [], "a", ["\ud800"], ["a", "a"]],
     "const": ["a", 1, None],
@@ -121,18 +121,18 @@ def test_plain_schemas_mean_what_they_mean_when_read_with_care(seed, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("schema", "refusal"),
+    ("schema", "pointer"),
     [
-        ({"properties": {"a": {"properties": {"b": {"type": "text"}}}}}, "/properties/a/properties/b"),
+        ({"items": {"properties": {"b": {"type": "text"}}}}, "/items/properties/b"),
         ({"properties": {"a": {"items": {"pattern": "("}}}}, "/properties/a/items"),
-        ({"properties": {"a": {"$ref": "#/$defs/b"}}, "$defs": {"b": {"minLength": -1}}}, "/$defs/b"),
+        ({"items": {"$ref": "#/$defs/b"}, "$defs": {"b": {"minLength": -1}}}, "/$defs/b"),
         ({"properties": {"a": {"$ref": "#/$defs/b"}}}, "/properties/a"),
     ],
-)  # fmt: skip
-def test_what_is_wrong_below_plain_schemas_is_found_when_they_are_compiled(schema, refusal):
+)
+def test_what_is_wrong_below_plain_schemas_is_found_when_they_are_compiled(schema, pointer):
     with pytest.raises(GrammarError) as error:
         ValueGraph(json.dumps(schema), CompileLimits())
-    assert str(error.value).startswith(f"{refusal}:")
+    assert str(error.value).startswith(f"{pointer}:")
 
 
 def test_only_what_a_text_gets_to_is_evaluated(monkeypatch):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
 
 from grammars.schema import resources
 from grammars.spec import Embed, JsonSchema
 from tests.support.grammar_texts import TextJudge
+
+if TYPE_CHECKING:
+    from grammars.schema.document import Json
 
 DRAFT_07 = "http://json-schema.org/draft-07/schema#"
 DRAFT_04 = "http://json-schema.org/draft-04/schema#"
@@ -202,8 +206,8 @@ def test_a_union_that_contains_itself_is_what_else_is_in_it(definitions, accepts
 
 
 def test_an_anchor_is_found_under_every_keyword_that_holds_schemas():
-    schema = {keyword: {"$anchor": keyword} for keyword in resources.SCHEMA_KEYWORDS}
-    schema |= {keyword: {"a/b": {"$anchor": keyword}} for keyword in resources.SCHEMA_MAP_KEYWORDS}
+    schema: dict[str, Json] = {k: {"$anchor": k} for k in resources.SCHEMA_KEYWORDS}
+    schema |= {k: {"a/b": {"$anchor": k}} for k in resources.SCHEMA_MAP_KEYWORDS}
     schema["allOf"] = [{"$anchor": "allOf"}]
     found = resources.Resources(schema, lambda _: None).around("").anchors
     inside = {place.pointer for place in resources.subschemas("", schema)}
