@@ -180,7 +180,7 @@ def test_after_a_failed_burst_there_are_only_single_steps(monkeypatch):
 def test_captured_steps_give_the_tokens_of_single_steps(model_type, compiled):
     def on_device(**options):
         model = tiny_model(model_type, vocab_size=SIZE, eos_token_id=VOCABULARY.end_token_ids[0])
-        model.cuda()
+        model.to(torch.device("cuda"))  # type: ignore[arg-type]  # wrapped without its types
         config = EngineConfig(
             device="cuda", dtype="float32", max_num_seqs=8, kv_cache_bytes=2**24, **options
         )
