@@ -24,6 +24,7 @@ from grammars.pushdown.cut_words import cut_points, rest_of, symbols_of, word_of
 from grammars.pushdown.distinct import Distinct, distinct_texts, forbids_repeat
 from grammars.pushdown.layouts import Closing, JsonContext
 from grammars.pushdown.lexers import lexer_of, spelled_strings
+from grammars.pushdown.meetings import check_meetings
 from grammars.pushdown.member_lexers import MIN_KEYS, MemberLexers, keys_at
 from grammars.pushdown.parts import is_nullable
 from grammars.pushdown.terminals import Scanned, Word
@@ -507,6 +508,7 @@ class StructuralStates:
                 continue
             if content.num_states * _STATES_OF_CHARACTER > self._limits.max_states:
                 spelled_strings(StringSet(content), self._limits.max_states)
+        check_meetings(graph, self._lexer, self._limits.max_states)
 
     def _check_longest_match(self, known: _State, label: int, target: int) -> None:
         """Refuse a terminal that may go on with a symbol that could also begin what follows it.

@@ -37,8 +37,9 @@ MAX_DECLARED_BYTES: Final = 768
 
 def word_lexer(terminals: Sequence[Terminal]) -> Lexer | None:
     """The lexer whose item i is the i-th terminal; None where a terminal is no word."""
+    if sum(map(_num_bytes, terminals)) > MAX_WORD_BYTES:
+        return None
     trie = _Trie()
-    num_bytes = 0
     keys: set[bytes] = set()
     declared: list[bytes] = []
     for item, terminal in enumerate(terminals):
@@ -50,19 +51,26 @@ def word_lexer(terminals: Sequence[Terminal]) -> Lexer | None:
                 trie.accept(trie.extend(trie.member(gap, follows=follows), word + b":"), gap, item)
             case OtherKey(AllBut(names), follows, gap) if names and not declared:
                 declared = [spell(name) for name in names]
-                word = b"".join(declared)
-                if len(word) > MAX_DECLARED_BYTES:
+                if sum(map(len, declared)) > MAX_DECLARED_BYTES:
                     return None
                 if not trie.add_others(trie.member(gap, follows=follows), declared, gap, item):
                     return None
             case _:
                 return None
-        num_bytes += len(word)
-        if num_bytes > MAX_WORD_BYTES:
-            return None
     if declared and not keys.issubset(declared):
         return None  # a key of one object is among the others of another
     return trie.lexer() if trie.close() else None
+
+
+def _num_bytes(terminal: Terminal) -> int:
+    """Bytes of a word or a declared key."""
+    match terminal:
+        case Word(pieces):
+            return sum(len(piece) for piece in pieces if isinstance(piece, bytes))
+        case Key(spelling):
+            return len(spelling)
+        case _:
+            return 0
 
 
 _ROOT: Final = 0

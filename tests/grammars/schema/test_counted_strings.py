@@ -138,3 +138,52 @@ def test_what_cannot_be_spelled_is_refused_when_the_schema_is_compiled():
     hidden = {"type": "array", "items": {"type": "string", "pattern": "^.{0,200}foo.{0,200}$"}}
     with pytest.raises(LimitExceededError, match="'pattern' at /items needs more than max_states"):
         compile_grammar(JsonSchema(json.dumps(hidden)), byte_vocabulary())
+
+
+def one_of_two_objects(*strings: dict[str, object]) -> JsonSchema:
+    """Alternatives that go on side by side after `a`, until the key tells them apart."""
+    options = [
+        {"properties": {"a": strings[i], key: {"type": "null"}}, "required": ["a", key]}
+        for i, key in enumerate("bc")
+    ]
+    closed: dict[str, object] = {"type": "object", "additionalProperties": False}
+    return JsonSchema.from_value({"items": {"anyOf": [{**closed, **option} for option in options]}})
+
+
+@pytest.mark.parametrize(
+    "strings",
+    [
+        ({"type": "string"}, {"type": "string", "maxLength": 32_767}),
+        ({"type": "string", "maxLength": 9_000}, {"type": "string", "maxLength": 20_000}),
+        ({"type": "string", "maxLength": 9_000}, {"type": "string", "pattern": "foo"}),
+    ],
+)
+def test_strings_that_meet_and_need_two_counters_are_refused_before_any_text(strings):
+    with pytest.raises(LimitExceededError, match="max_states"):
+        compile_grammar(one_of_two_objects(*strings), byte_vocabulary())
+
+
+def test_small_bounds_of_strings_that_meet_are_each_kept():
+    strings = {"type": "string", "maxLength": 3}, {"type": "string", "minLength": 2}
+    grammar = compile_grammar(one_of_two_objects(*strings), byte_vocabulary())
+
+    def is_accepted(text: str) -> bool:
+        matcher = grammar.matcher()
+        return all(map(matcher.accept_token, text.encode())) and matcher.is_complete
+
+    found = [
+        (size, key)
+        for size in range(6)
+        for key in "bc"
+        if is_accepted(json.dumps([{"a": "x" * size, key: None}]))
+    ]
+    assert found == [(0, "b"), (1, "b"), (2, "b"), (2, "c"), (3, "b"), (3, "c"), (4, "c"), (5, "c")]
+
+
+def test_large_bounds_that_do_not_meet_are_counted_each():
+    long, longer = {"type": "string", "maxLength": 9_000}, {"type": "string", "maxLength": 20_000}
+    options = [
+        {"type": "array", "prefixItems": [{"const": 1}, long]},
+        {"type": "object", "properties": {"a": {"anyOf": [{"type": "null"}, longer]}}},
+    ]
+    compile_grammar(JsonSchema.from_value({"anyOf": options}), byte_vocabulary())
