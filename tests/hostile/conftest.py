@@ -27,6 +27,10 @@ HEADER_TIMEOUT_S = 1.0
 BODY_TIMEOUT_S = 1.0
 
 
+_BUSY = ("vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc")
+"""Told by the engine's heartbeat, so a sum of 0 may be a moment old."""
+
+
 @dataclass(frozen=True)
 class Target:
     """A server under attack.
@@ -61,9 +65,9 @@ class Target:
         return float(line.rpartition(" ")[2])
 
     def until_idle(self, limit_s: float = ORDINARY_S) -> None:
-        """Wait until no sequence runs or waits."""
+        """Wait until no sequence runs or waits, and every block of the cache is free."""
         deadline = time.monotonic() + limit_s
-        while self.gauge("vllm:num_requests_running") + self.gauge("vllm:num_requests_waiting"):
+        while any(map(self.gauge, _BUSY)):
             assert time.monotonic() < deadline, "sequences are left behind"
             time.sleep(0.02)
 

@@ -155,7 +155,8 @@ def trickle_on_many(count: int, text: str, target: Target) -> None:
 
 
 def is_error(body: bytes) -> bool:
-    error = json.loads(body)["error"]
+    answer, _ = json.JSONDecoder().raw_decode(body.decode())  # another answer may follow
+    error = answer["error"]
     return set(error) == {"message", "type", "param", "code"}
 
 
