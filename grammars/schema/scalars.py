@@ -35,8 +35,9 @@ _ENTRY_BYTES: Final = 1024
 _SURELY_SPELLED: Final = 1_000
 """States of a content whose spelling is small enough without a look: it takes some for each."""
 
-_FEW_STATES: Final = 10_000
-"""As many states at most make a bound of the length part of a content, for plainer automata."""
+_FEW_STATES: Final = 1_500
+"""As many states at most make a bound of the length part of a content, for plainer automata: their
+spelling in JSON is small enough, see `CompileLimits.max_states`."""
 
 _automata: Final[ByteLru[object, CodePointDfa]] = ByteLru(64 * 1024 * 1024)
 

@@ -111,6 +111,7 @@ def test_a_counter_reads_exactly_what_the_product_reads(monkeypatch, pattern, mi
         ({"format": "uri", "maxLength": 3_000}, ["urn:" + "x" * 2_996], ["u:" + "x" * 2_999, "x"]),
         ({"format": "uri-reference", "minLength": 2, "maxLength": 9_999}, ["/a"], ["a"]),
         ({"pattern": r"^(?:\S+\s+){0,29}\S+$", "maxLength": 300}, ["a b"], ["a ", "é" * 301]),
+        ({"pattern": r"^(?:\S+\s+){0,19}\S+$", "minLength": 1, "maxLength": 200}, ["a b"], ["a "]),
         ({"pattern": "foo", "maxLength": 5000}, ["x" * 4_997 + "foo"], ["x" * 4_998 + "foo", "fo"]),
         ({"pattern": r"^\S+ \S+$", "maxLength": 20_000}, ["a " + "b" * 19_998], ["a" * 20_000]),
         ({"pattern": r"(?:\S+\s+){0,199}\S+", "maxLength": 1000}, [" " * 999 + "a"], [" " * 1000]),
