@@ -35,10 +35,10 @@ def make(folder, *arguments):
 
 def test_make_alone_lists_the_targets(clone):
     targets = [line.split()[1] for line in make(clone).splitlines()]
-    assert targets == ["help", "serve", "test", "lint", "check", "bench"]
+    assert targets == ["help", "serve", "test", "lint", "check", "fuzz", "hostile", "bench"]
 
 
-@pytest.mark.parametrize("target", ["serve", "test", "check", "bench"])
+@pytest.mark.parametrize("target", ["serve", "test", "check", "fuzz", "hostile", "bench"])
 def test_each_target_makes_and_fills_the_environment_first(clone, target):
     plan = make(clone, "--dry-run", target).splitlines()
     creates = next(i for i, line in enumerate(plan) if "-m venv .venv" in line)
