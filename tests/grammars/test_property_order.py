@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+from typing import Any
 
 import jsonschema
 import numpy as np
@@ -39,7 +40,7 @@ def accepts(spec, text):
 
 
 CLOSED = {"type": "object", "additionalProperties": False}
-SCHEMAS = {
+SCHEMAS: dict[str, Any] = {
     "required": {
         **CLOSED,
         "properties": {"a": {"const": 1}, "b": {"const": 2}, "c": {"const": 3}},

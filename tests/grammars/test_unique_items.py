@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+from typing import Any
 
 import jsonschema
 import numpy as np
@@ -75,7 +76,7 @@ def test_equal_elements_are_refused_where_they_end(schema, accepted, refused):
     assert [text for text in refused if accepts(schema, text)] == []
 
 
-FINITE = {
+FINITE: dict[str, Any] = {
     "few": (unique(items={"enum": [1, 12, "a", "ab"]}, maxItems=3), [1, 12, "a", "ab"]),
     "all of them": (unique(items={"enum": [1, 2, 21]}, minItems=3), [1, 2, 21]),
     "tuple": (unique(prefixItems=[{"enum": [1, 2]}, {"const": 1}], items={"enum": [2, 3]},
@@ -259,7 +260,8 @@ def test_a_stubborn_model_still_ends_in_a_valid_document(name, wish):
 def test_rollback_forgets_elements_too(name):
     vocabulary = tiny_vocabulary()
     grammar = compile_grammar(JsonSchema.from_value(SPECS[name]), vocabulary)
-    rng, matcher, taken = random.Random(3), grammar.matcher(), []
+    taken: list[int] = []
+    rng, matcher = random.Random(3), grammar.matcher()
     for _ in range(60):
         if matcher.is_terminated:
             break

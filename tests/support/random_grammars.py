@@ -122,6 +122,8 @@ def productions(grammar: dict[str, Node]) -> Productions:
                 return (node.text,)
             case "series":
                 return tuple(symbol for part in node.parts for symbol in symbols(part))
+            case _:
+                pass
         name = f"{node.kind} {len(found)}"
         found[name] = []
         if node.kind == "options":
@@ -135,7 +137,8 @@ def productions(grammar: dict[str, Node]) -> Productions:
                 found[name] = [inside, (*inside, name)]
             case "maybe":
                 found[name] = [(), inside]
-            case "pair":
+            case _:
+                assert node.kind == "pair"
                 found[name] = [inside + inside]
         return (name,)
 

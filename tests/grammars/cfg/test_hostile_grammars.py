@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ REFUSED = {"g-repeat-1e9", "g-repeat-nested"}
 """Those that may be refused and are; all others work."""
 
 
-def _cases() -> list[dict]:
+def _cases() -> list[dict[str, Any]]:
     path = SHARED_DATA / "hostile" / "cases.jsonl"
     if not path.exists():
         return []
@@ -26,12 +27,15 @@ def _cases() -> list[dict]:
     return [case for case in cases if case["kind"] == "grammar"]
 
 
-def _text(case: dict) -> str:
+def _text(case: dict[str, Any]) -> str:
     path = shared_file("hostile/expand.py")
     spec = importlib.util.spec_from_file_location("expand", path)
-    module = importlib.util.module_from_spec(spec)
+    assert spec is not None
+    assert spec.loader is not None
+    module: Any = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.materialise(case).decode()
+    text: str = module.materialise(case).decode()
+    return text
 
 
 @pytest.mark.parametrize("case", _cases(), ids=lambda case: case["id"])
