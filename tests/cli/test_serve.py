@@ -17,7 +17,9 @@ def served(tiny_folder, monkeypatch):
     monkeypatch.delenv("TIGHTROPE_API_KEY", raising=False)
     calls = []
     monkeypatch.setattr(
-        serve, "run_server", lambda *arguments, announce: calls.append((*arguments, announce))
+        serve,
+        "run_server",
+        lambda *arguments, announce, tracing: calls.append((*arguments, announce)),
     )
 
     def run(*arguments):
