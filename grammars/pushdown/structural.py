@@ -87,6 +87,7 @@ class _State:
         terminals: item i of the lexer is terminal i.
         effects: of each terminal, the tag of the item that reads it, and what follows.
         members: the lexer's keys if it is shared; then effects are found when they are needed.
+        of_grammars: the terminals that context-free grammars read.
     """
 
     items: Items
@@ -95,6 +96,7 @@ class _State:
     terminals: tuple[Terminal, ...] = ()
     effects: tuple[tuple[int, Effect], ...] = ()
     members: MemberLexer | None = None
+    of_grammars: frozenset[int] = frozenset()
 
 
 class StructuralStates:
@@ -311,7 +313,14 @@ class StructuralStates:
             count_max=None if counted is None else counted.strings.max_length,
         )
         effects = tuple((read.atom.tag, read.effect) for read in reads)
-        self._states[state] = _State(items, atoms, lexer, terminals, effects)
+        of_grammars = frozenset(
+            number
+            for number, read in enumerate(reads)
+            if isinstance(self._configs[read.atom.config], GrammarThen)
+        )
+        self._states[state] = _State(
+            items, atoms, lexer, terminals, effects, of_grammars=of_grammars
+        )
         return state
 
     def _reads(self, atoms: Items, counted: Strings | None) -> list[_Read]:
@@ -514,14 +523,17 @@ class StructuralStates:
         """Refuse a terminal that may go on with a symbol that could also begin what follows it.
 
         The automaton always takes the longest match, which would lose the other reading. JSON has
-        no such place (a number is never followed by a digit); a composition of parts might.
+        no such place (a number is never followed by a digit); a composition of parts might. A
+        grammar's own lexers know what follows, and what is read beside it begins otherwise.
         """
-        configs = (item.config for item in (*known.atoms, *self._states[target].items))
+        assert known.lexer is not None
+        items = self._states[target].items
+        if known.members is not None or not known.lexer.items[label - 1] <= known.of_grammars:
+            items = (*known.atoms, *items)
         if self._states[target].lexer is None or not any(
-            isinstance(self._configs[config], PartThen) for config in configs
+            isinstance(self._configs[item.config], PartThen) for item in items
         ):
             return
-        assert known.lexer is not None
         dfa = known.lexer.dfa
         goes_on = np.any(dfa.next_state[dfa.label == label] != DEAD, axis=0)[dfa.symbol_class]
         follower, start = self._tables.locate(self._tables.lexer_start(target))
