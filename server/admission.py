@@ -24,7 +24,7 @@ from server.errors import (
 )
 from server.sampling import choice_seed, sampling_params
 from server.tool_choice import CallMode, tool_use
-from server.wire.checks import check_chat_request, check_options, stop_strings
+from server.wire.checks import check_chat_request, check_openai_names, check_options, stop_strings
 from server.wire.policy import parse_chat_request
 
 if TYPE_CHECKING:
@@ -108,6 +108,7 @@ async def admit_chat(
         ServerError: the request is refused; see `server.errors`.
     """
     parsed = parse_chat_request(body, strict_params=services.config.strict_params)
+    check_openai_names(parsed.request)
     return await admit(parsed, services, cache_salt=cache_salt)
 
 

@@ -115,11 +115,7 @@ def _check_tools(request: ChatCompletionRequest, config: ServerConfig) -> None:
         return
     tools = request.tools or []
     _check_count("tools", len(tools), config, "max_tools")
-    names = [
-        (f"tools[{index}].{tool.type}.name", _declared_name(tool))
-        for index, tool in enumerate(tools)
-    ]
-    _check_names(names)
+    _check_names(_named_tools(request))
     if not tools and request.tool_choice not in (None, "none", "auto"):
         raise InvalidValueError("tool_choice", "no tools are given; add tools or remove it")
     kinds = {_declared_name(tool): tool.type for tool in tools}
@@ -142,11 +138,32 @@ def _check_functions(request: ChatCompletionRequest, config: ServerConfig) -> No
             raise InvalidValueError(param, "cannot be combined with functions or function_call")
     functions = request.functions or []
     _check_count("functions", len(functions), config, "max_tools")
-    names = [(f"functions[{index}].name", f.name) for index, f in enumerate(functions)]
+    names = _named_tools(request)
     _check_names(names)
     choice = request.function_call
     if isinstance(choice, ToolName) and choice.name not in {name for _, name in names}:
         raise InvalidValueError("function_call.name", f"no function is named {choice.name[:64]!r}")
+
+
+def check_openai_names(request: ChatCompletionRequest) -> None:
+    """OpenAI's own API takes shorter names of tools than others do.
+
+    Raises:
+        InvalidValueError: a name is not in its form.
+    """
+    for param, name in _named_tools(request):
+        if not _NAME.fullmatch(name):
+            raise InvalidValueError(param, "1 to 64 of the characters A-Z a-z 0-9 _ - . are needed")
+
+
+def _named_tools(request: ChatCompletionRequest) -> list[tuple[str, str]]:
+    """The path and the name of each declared tool."""
+    tools = [
+        (f"tools[{index}].{tool.type}.name", _declared_name(tool))
+        for index, tool in enumerate(request.tools or [])
+    ]
+    functions = request.functions or []
+    return tools + [(f"functions[{index}].name", f.name) for index, f in enumerate(functions)]
 
 
 def _check_names(names: Sequence[tuple[str, str]]) -> None:

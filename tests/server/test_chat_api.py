@@ -452,3 +452,13 @@ def test_a_generation_that_takes_too_long_is_stopped():
         ask(services=services)
     assert caught.value.status_code == 504
     assert len(services.engine.aborted) == 1
+
+
+def test_names_of_tools_are_as_short_as_openai_wants_them():
+    def tool(name):
+        return {"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}
+
+    assert ask("ok", tools=[tool("f" * 64)]).choices[0].message.content == "ok"
+    with pytest.raises(openai.BadRequestError, match="1 to 64 of the characters") as caught:
+        ask("ok", tools=[tool("f" * 65)])
+    assert caught.value.param == "tools[0].function.name"
