@@ -448,7 +448,9 @@ def test_an_overloaded_or_dead_engine_sheds_requests():
 def test_a_generation_that_takes_too_long_is_stopped():
     config = ServerConfig(generation_timeout_s=0.2)
     services = make_services("hello", pause_after=2, config=config)
-    with pytest.raises(openai.InternalServerError, match=r"longer than generation_timeout_s=0\.2 s") as caught:
+    with pytest.raises(
+        openai.InternalServerError, match=r"longer than generation_timeout_s=0\.2 s"
+    ) as caught:
         ask(services=services)
     assert caught.value.status_code == 504
     assert len(services.engine.aborted) == 1
