@@ -92,3 +92,31 @@ def hash_slots(hashes: NDArray[np.int64], first: int, past: int, capacity: int) 
             slot = (slot + 1) & (num_slots - 1)
         slots[slot] = n
     return slots
+
+
+@helper
+def edges_into(next_state: Ints) -> tuple[Ints, Ints]:
+    """The states from which each state is entered, by counting sort.
+
+    Args:
+        next_state: (num_states, num_classes); state 0 and class 0 are dead and left out.
+
+    Returns:
+        (num_states + 2,) and (num_edges,): those that enter state s, one for each edge, are
+        tail[first[s]] to before tail[first[s + 1]], ascending.
+    """
+    num_states, num_classes = next_state.shape
+    first = np.zeros(num_states + 2, np.int32)
+    for s in range(1, num_states):
+        for c in range(1, num_classes):
+            first[next_state[s, c] + 1] += 1
+    for s in range(num_states + 1):
+        first[s + 1] += first[s]
+    fill = first.copy()
+    tail = np.empty(first[num_states], np.int32)
+    for s in range(1, num_states):
+        for c in range(1, num_classes):
+            target = next_state[s, c]
+            tail[fill[target]] = s
+            fill[target] += 1
+    return first, tail

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from grammars.automata.kernels import kernel
+from grammars.automata.kernels import edges_into, kernel
 
 if TYPE_CHECKING:
     from grammars.automata.codepoint_dfa import CodePointDfa
@@ -75,20 +75,7 @@ def measure(next_state: Ints, accepting: Bools) -> tuple[Ints, Ints]:
         ways of any length.
     """
     num_states, num_classes = next_state.shape
-    first = np.zeros(num_states + 2, np.int32)  # the edges into each state, by counting sort
-    for s in range(1, num_states):
-        for c in range(1, num_classes):
-            first[next_state[s, c] + 1] += 1
-    for s in range(num_states + 1):
-        first[s + 1] += first[s]
-    fill = first.copy()
-    tail = np.empty(first[num_states], np.int32)
-    for s in range(1, num_states):
-        for c in range(1, num_classes):
-            target = next_state[s, c]
-            tail[fill[target]] = s
-            fill[target] += 1
-
+    first, tail = edges_into(next_state)
     rest = np.full(num_states, -1, np.int32)
     queue = np.empty(num_states, np.int32)
     num_queued = 0

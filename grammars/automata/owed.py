@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grammars.automata.dfa import DEAD, NO_LABEL
-from grammars.automata.kernels import kernel
+from grammars.automata.kernels import edges_into, kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,21 +35,8 @@ def characters_owed(dfa: Dfa) -> NDArray[np.int32]:
 @kernel
 def _owed(next_state: Ints, accepting: Bools, is_closed: Bools, is_boundary: Bools) -> Ints:
     """A breadth-first search from the labels back, layer by layer of equally many characters."""
-    num_states, num_classes = next_state.shape
-    first = np.zeros(num_states + 2, np.int32)  # the edges into each state, by counting sort
-    for s in range(1, num_states):
-        for c in range(1, num_classes):
-            first[next_state[s, c] + 1] += 1
-    for s in range(num_states + 1):
-        first[s + 1] += first[s]
-    fill = first.copy()
-    tail = np.empty(first[num_states], np.int32)
-    for s in range(1, num_states):
-        for c in range(1, num_classes):
-            target = next_state[s, c]
-            tail[fill[target]] = s
-            fill[target] += 1
-
+    num_states = next_state.shape[0]
+    first, tail = edges_into(next_state)
     owed = np.full(num_states, -1, np.int32)
     owed[0] = 0
     layer = np.empty(num_states, np.int32)

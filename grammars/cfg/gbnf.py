@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Final
 from grammars.automata.charset import ALL_CHARACTERS
 from grammars.automata.pattern_ast import Characters
 from grammars.cfg.gbnf_literals import read_class, read_literal
-from grammars.cfg.groups import GroupStack, bound
+from grammars.cfg.groups import GroupStack, bound, read_repetition
 from grammars.cfg.source import Source
 from grammars.cfg.syntax import Grammar, Reference, Text
 from grammars.errors import InvalidGrammarError
 
 if TYPE_CHECKING:
+    from grammars.cfg.groups import Bounds
     from grammars.cfg.syntax import Expression
 
 START: Final = "root"
@@ -107,7 +108,7 @@ class _Reader:
                     source.take()
                     groups.close()
                 case "*" | "+" | "?" | "{":
-                    self._repeat(groups, offset)
+                    read_repetition(self._source, groups, offset, self._counted)
                 case _:
                     groups.add(self._element(offset))
         if groups.depth:
@@ -124,33 +125,16 @@ class _Reader:
             return False
         return True
 
-    def _repeat(self, groups: GroupStack, offset: int) -> None:
-        source = self._source
-        minimum: int
-        maximum: int | None
-        match source.peek():
-            case "*":
-                minimum, maximum = 0, None
-            case "+":
-                minimum, maximum = 1, None
-            case "?":
-                minimum, maximum = 0, 1
-            case _:
-                bounds = source.take_match(_QUANTIFIER)
-                if bounds is None:
-                    raise source.invalid(
-                        "malformed repetition; write {m}, {m,} or {m,n} with digits", offset
-                    )
-                source.offset -= 1  # its last character is taken below, as of the others
-                minimum = bound(bounds[1])
-                maximum = minimum
-                if bounds[2] is not None:
-                    maximum = bound(bounds[3]) if bounds[3] else None
-        source.take()
-        if maximum is not None and minimum > maximum:
-            raise source.invalid("the bounds of the repetition are out of order", offset)
-        if not groups.repeat(minimum, maximum):
-            raise source.invalid("the repetition has nothing to repeat before it", offset)
+    def _counted(self, offset: int) -> Bounds:
+        bounds = self._source.take_match(_QUANTIFIER)
+        if bounds is None:
+            raise self._source.invalid(
+                "malformed repetition; write {m}, {m,} or {m,n} with digits", offset
+            )
+        minimum = bound(bounds[1])
+        if bounds[2] is None:
+            return minimum, minimum
+        return minimum, bound(bounds[3]) if bounds[3] else None
 
     def _element(self, offset: int) -> Expression:
         source = self._source

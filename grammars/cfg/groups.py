@@ -7,13 +7,22 @@ at most MAX_NESTING deep, so that others may.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from grammars.cfg.syntax import MAX_NESTING, Options, Series, repeated
 from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from grammars.cfg.source import Source
     from grammars.cfg.syntax import Expression
+
+Bounds: TypeAlias = "tuple[int, int | None]"
+"""How often something is repeated: at least, at most (None: no bound)."""
+
+_BOUNDS: Final = MappingProxyType[str, Bounds]({"*": (0, None), "+": (1, None), "?": (0, 1)})
 
 
 class _Part(NamedTuple):
@@ -108,3 +117,27 @@ def _checked(expression: Expression, depth: int) -> _Part:
 def bound(digits: str) -> int:
     """A bound of a repetition, cut off at ten digits: far beyond every limit on states."""
     return int(digits.lstrip("0")[:10] or "0")
+
+
+def read_repetition(
+    source: Source, groups: GroupStack, offset: int, counted: Callable[[int], Bounds]
+) -> None:
+    """Read an operator of repetition and apply it to what stands before it.
+
+    Args:
+        source: at the operator.
+        groups: what was read before it.
+        offset: where it begins, for errors.
+        counted: reads the operator that has numbers.
+
+    Raises:
+        InvalidGrammarError: its bounds are out of order, or nothing stands before it.
+    """
+    known = _BOUNDS.get(source.peek())
+    if known is not None:
+        source.take()
+    minimum, maximum = counted(offset) if known is None else known
+    if maximum is not None and minimum > maximum:
+        raise source.invalid("the bounds of the repetition are out of order", offset)
+    if not groups.repeat(minimum, maximum):
+        raise source.invalid("the repetition has nothing to repeat before it", offset)

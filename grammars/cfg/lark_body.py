@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from grammars.automata.charset import CharSet
 from grammars.automata.pattern_ast import Characters
-from grammars.cfg.groups import GroupStack, bound
+from grammars.cfg.groups import GroupStack, bound, read_repetition
 from grammars.cfg.lark_literals import REGEX, STRING, regex_node, string_node
 from grammars.cfg.syntax import Reference, Text
 
 if TYPE_CHECKING:
+    from grammars.cfg.groups import Bounds
     from grammars.cfg.lark_terminals import LarkTerminals
     from grammars.cfg.source import Source
     from grammars.cfg.syntax import Expression
@@ -72,7 +73,7 @@ class BodyReader:
                         raise source.invalid(f"{closing!r} closes no group; remove it", offset)
                     groups.close()
                 case "*" | "+" | "?" | "~":
-                    self._repeat(groups, offset)
+                    read_repetition(self._source, groups, offset, self._counted)
                 case "-" if source.starts_with("->"):
                     self._alias(offset)
                 case _:
@@ -99,29 +100,12 @@ class BodyReader:
         if self._source.take_match(_ALIAS) is None:
             raise self._source.invalid("expected a name after '->'", offset)
 
-    def _repeat(self, groups: GroupStack, offset: int) -> None:
-        source = self._source
-        minimum: int
-        maximum: int | None
-        match source.peek():
-            case "*":
-                minimum, maximum = 0, None
-            case "+":
-                minimum, maximum = 1, None
-            case "?":
-                minimum, maximum = 0, 1
-            case _:
-                bounds = source.take_match(_COUNT)
-                if bounds is None:
-                    raise source.invalid("malformed repetition; write ~n or ~n..m", offset)
-                source.offset -= 1  # its last character is taken below, as of the others
-                minimum = bound(bounds[1])
-                maximum = bound(bounds[2]) if bounds[2] else minimum
-        source.take()
-        if maximum is not None and minimum > maximum:
-            raise source.invalid("the bounds of the repetition are out of order", offset)
-        if not groups.repeat(minimum, maximum):
-            raise source.invalid("the repetition has nothing to repeat before it", offset)
+    def _counted(self, offset: int) -> Bounds:
+        bounds = self._source.take_match(_COUNT)
+        if bounds is None:
+            raise self._source.invalid("malformed repetition; write ~n or ~n..m", offset)
+        minimum = bound(bounds[1])
+        return minimum, bound(bounds[2]) if bounds[2] else minimum
 
     def _element(self, offset: int, *, in_terminal: bool) -> Expression:
         source = self._source
