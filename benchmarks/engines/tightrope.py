@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _ACTIONS_AHEAD: Final = 2000
-"""What a server expands while the model reads the prompt."""
+"""Of "warm": most grammars whole. A server expands `warm_actions`, 300 unless it is told more."""
 
 
 def make_engine(tokenizer: TokenizerSource, mode: str) -> TightropeEngine:
