@@ -21,6 +21,14 @@ def smollm2_folder() -> Path:
     return resolve_model("smollm2-135m", progress=TerminalProgress()).path
 
 
+@pytest.fixture(scope="session")
+def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny random model as an ordinary folder."""
+    from tests.support.tiny_folder import write_tiny_folder  # slow, and most tests do without
+
+    return write_tiny_folder(tmp_path_factory.mktemp("tiny-model"))
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Tests marked `gpu` are skipped where there is no CUDA device."""
     if item.get_closest_marker("gpu") is not None:

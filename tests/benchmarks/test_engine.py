@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from benchmarks.engine import main
-from server.models.convert import convert_gguf
-from server.models.progress import SilentProgress
-from tests.support.tiny_gguf import tiny_model, write_gguf
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tiny-model")
-    source = folder.with_suffix(".gguf")
-    write_gguf(source, tiny_model("llama"))
-    convert_gguf(source, folder, progress=SilentProgress())
-    return folder
-
-
-def test_every_way_is_run_and_the_ratios_are_written(folder, tmp_path, capsys):
-    arguments = ["--model", str(folder), "--batch", "2", "--max-tokens", "40", "--repeats", "1"]
+def test_every_way_is_run_and_the_ratios_are_written(tiny_folder, tmp_path, capsys):
+    arguments = [
+        "--model",
+        str(tiny_folder),
+        "--batch",
+        "2",
+        "--max-tokens",
+        "40",
+        "--repeats",
+        "1",
+    ]
     peers = ["--peers", "xgrammar", "xgrammar's own", "llguidance"]
     assert main([*arguments, *peers, "--output", str(tmp_path)]) == 0
     report = json.loads((tmp_path / "engine.json").read_text())

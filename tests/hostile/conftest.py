@@ -12,7 +12,8 @@ import pytest
 
 from server.config import ServerConfig, hash_api_key
 from tests.support.chat_server import MODEL, make_services, running
-from tests.support.serving_process import ServingProcess, serving_process, write_tiny_model
+from tests.support.serving_process import ServingProcess, serving_process
+from tests.support.tiny_folder import write_tiny_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,7 +89,7 @@ def ordinary_behind(record_property) -> Any:
 
 @pytest.fixture(scope="session")
 def tiny_folder(tmp_path_factory):
-    return write_tiny_model(tmp_path_factory.mktemp("hostile") / "tiny-model", max_tokens=40_000)
+    return write_tiny_folder(tmp_path_factory.mktemp("hostile") / "tiny-model", context_len=40_000)
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -14,10 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
-
-from server.models.convert import convert_gguf
-from server.models.progress import SilentProgress
-from tests.support.tiny_gguf import tiny_model, write_gguf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,18 +52,6 @@ class ServingProcess:
     def rss_mb(self) -> float:
         """Memory of both."""
         return float(sum(psutil.Process(pid).memory_info().rss for pid in self.pids)) / 2**20
-
-
-def write_tiny_model(folder: Path, *, max_tokens: int) -> Path:
-    """A random llama of a few thousand parameters, as a model folder, with so large a context."""
-    folder.mkdir(parents=True)
-    source = folder.with_suffix(".gguf")
-    write_gguf(source, tiny_model("llama"))
-    convert_gguf(source, folder, progress=SilentProgress())
-    config = folder / "config.json"
-    facts = json.loads(config.read_text()) | {"max_position_embeddings": max_tokens}
-    config.write_text(json.dumps(facts))
-    return folder
 
 
 @contextmanager

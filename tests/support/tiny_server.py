@@ -9,10 +9,8 @@ from engine.config import EngineConfig
 from server.assembly import load_server
 from server.config import ServerConfig
 from server.engine_process.settings import EngineProcessConfig
-from server.models.convert import convert_gguf
-from server.models.progress import SilentProgress
 from tests.support.chat_server import TOOL_TEMPLATE, running
-from tests.support.tiny_gguf import tiny_model, write_gguf
+from tests.support.tiny_folder import write_tiny_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,11 +22,7 @@ CONTEXT_LEN = 4096
 @contextmanager
 def tiny_server(folder: Path, config: ServerConfig | None = None) -> Iterator[str]:
     """Serve a model that is made in an empty folder; gives the base URL."""
-    model = tiny_model("llama")
-    model.config.max_position_embeddings = CONTEXT_LEN
-    source = folder.with_suffix(".gguf")
-    write_gguf(source, model, extra={"tokenizer.chat_template": TOOL_TEMPLATE})
-    convert_gguf(source, folder, progress=SilentProgress())
+    write_tiny_folder(folder, context_len=CONTEXT_LEN, chat_template=TOOL_TEMPLATE)
     loaded = load_server(
         folder,
         EngineConfig(max_num_seqs=4, max_model_len=CONTEXT_LEN),
