@@ -90,7 +90,8 @@ def test_a_key_with_too_many_requests_is_told_so_and_others_are_served():
         httpx.Client(base_url=url, timeout=30) as http,
         http.stream("POST", CHAT, json=BODY | {"stream": True}, headers=key_a) as first,
     ):
-        next(first.iter_lines())
+        lines = first.iter_lines()  # held: an iterator that is collected closes the answer
+        next(lines)
         refused = http.post(CHAT, json=BODY, headers=key_a)
         assert refused.status_code == 429
         assert "retry-after" in refused.headers

@@ -87,7 +87,8 @@ def test_while_it_drains_it_says_so_and_ends_when_the_last_answer_has():
         httpx.Client(base_url=url, timeout=60) as client,
     ):
         with client.stream("POST", "/v1/chat/completions", json=CHAT | {"stream": True}) as answer:
-            next(answer.iter_lines())
+            lines = answer.iter_lines()  # held: one that is collected closes the answer
+            next(lines)
             process.send_signal(signal.SIGTERM)
             ready = client.get("/ready")
             while ready.status_code == 200:
@@ -108,7 +109,8 @@ def test_neither_a_slow_answer_nor_patience_keeps_it_from_ending(drain_timeout_s
         httpx.Client(base_url=url, timeout=60) as client,
         client.stream("POST", "/v1/chat/completions", json=CHAT | {"stream": True}) as answer,
     ):
-        next(answer.iter_lines())
+        lines = answer.iter_lines()  # held: one that is collected closes the answer
+        next(lines)
         process.send_signal(signal.SIGTERM)
         if drain_timeout_s == "60":
             while client.get("/ready").status_code == 200:
