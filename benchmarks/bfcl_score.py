@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
 import jsonschema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from benchmarks.bfcl_cases import Case
 
 _LEFT_OUT: Final = str.maketrans("'", '"', " ,./-_*^")
 
@@ -32,9 +35,25 @@ class Call:
     arguments: str
 
 
-def is_valid(call: Call, tools: Sequence[Mapping[str, Any]]) -> bool:
+class Mistake(Enum):
+    """The first thing that is wrong with an answer."""
+
+    NO_CALL = "no call"
+    FEWER_CALLS = "fewer calls"
+    MORE_CALLS = "more calls"
+    FUNCTION = "another function"
+    INVALID = "invalid arguments"
+    MISSING = "argument left out"
+    EXTRA = "argument too many"
+    VALUE = "another value"
+
+
+_UNFINISHED: Final = (None, Mistake.NO_CALL, Mistake.FEWER_CALLS)
+
+
+def is_valid(call: Call, case: Case) -> bool:
     """Whether a call names one of the tools and its arguments are valid under its schema."""
-    schemas = {tool["function"]["name"]: tool["function"]["parameters"] for tool in tools}
+    schemas = {tool["function"]["name"]: tool["function"]["parameters"] for tool in case.tools}
     if call.name not in schemas:
         return False
     try:
@@ -44,34 +63,43 @@ def is_valid(call: Call, tools: Sequence[Mapping[str, Any]]) -> bool:
     return jsonschema.Draft202012Validator(schemas[call.name]).is_valid(arguments)
 
 
-def is_right(case: Mapping[str, Any], calls: Sequence[Call]) -> bool:
-    """Whether the calls are an answer that the case accepts, in any order."""
-    if case["expect"] == "no_call":
-        return not calls
-    wanted = list(case["ground_truth"])
-    if len(calls) != len(wanted):
-        return False
+def is_lost(case: Case, calls: Sequence[Call]) -> bool:
+    """Whether an answer is wrong whatever calls may follow these."""
+    return find_mistake(case, calls) not in _UNFINISHED
+
+
+def find_mistake(case: Case, calls: Sequence[Call]) -> Mistake | None:
+    """What is wrong with the calls of an answer, which may come in any order; None: it is right."""
+    wanted = list(case.ground_truth) if case.expects_call else []
     for call in calls:
-        match = next((w for w in wanted if _matches(call, w, case)), None)
-        if match is None:
-            return False
-        wanted.remove(match)
-    return True
+        mistakes = [_mistake(call, answer, case) for answer in wanted]
+        if None not in mistakes:
+            of_function = [found for found in mistakes if found is not Mistake.FUNCTION]
+            return next(iter(of_function), Mistake.FUNCTION if mistakes else Mistake.MORE_CALLS)
+        del wanted[mistakes.index(None)]
+    if not wanted:
+        return None
+    return Mistake.FEWER_CALLS if calls else Mistake.NO_CALL
 
 
-def _matches(call: Call, wanted: Mapping[str, Any], case: Mapping[str, Any]) -> bool:
-    ((original_name, accepted),) = wanted.items()
-    if case["name_map"].get(call.name) != original_name or not is_valid(call, case["tools"]):
-        return False
+def _mistake(
+    call: Call, answer: Mapping[str, Mapping[str, list[Any]]], case: Case
+) -> Mistake | None:
+    ((original_name, accepted),) = answer.items()
+    if case.original_names.get(call.name) != original_name:
+        return Mistake.FUNCTION
+    if not is_valid(call, case):
+        return Mistake.INVALID
     arguments = json.loads(call.arguments)
     if not arguments.keys() <= accepted.keys():
-        return False
-    return all(
-        any(_equal(arguments[name], value) for value in values)
-        if name in arguments
-        else "" in values
-        for name, values in accepted.items()
-    )
+        return Mistake.EXTRA
+    for name, values in accepted.items():
+        if name not in arguments:
+            if "" not in values:
+                return Mistake.MISSING
+        elif not any(_equal(arguments[name], value) for value in values):
+            return Mistake.VALUE
+    return None
 
 
 def _equal(given: object, accepted: object) -> bool:

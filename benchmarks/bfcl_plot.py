@@ -1,0 +1,72 @@
+"""The figure of the evaluation: right answers and valid calls by category, in every mode."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import matplotlib as mpl
+
+mpl.use("Agg")  # a renderer without a screen, to be chosen before pyplot is imported
+
+import matplotlib.pyplot as plt
+from matplotlib.patches import Patch
+
+from benchmarks.bfcl_answer import Mode
+from benchmarks.bfcl_result import ALL
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+
+    from benchmarks.bfcl_result import Score
+
+# Okabe and Ito's palette, told apart without colour vision too.
+_COLOURS: Final = {Mode.FREE: "#999999", Mode.AUTO: "#0072B2", Mode.REQUIRED: "#D55E00"}
+
+
+def save_plot(scores: Sequence[Score], path: Path, *, caption: str) -> None:
+    """Draw a row of panels a model: right answers, and valid calls among those written.
+
+    Args:
+        scores: of all models, categories and modes.
+        path: the file; its suffix picks the format (.png, .svg).
+        caption: what it ran on, under the panels.
+    """
+    models = list(dict.fromkeys(score.model for score in scores))
+    categories = list(dict.fromkeys(score.category for score in scores if score.category != ALL))
+    figure, panels = plt.subplots(
+        len(models), 2, figsize=(12, 0.8 + len(models) * (0.6 + 0.45 * len(categories))),
+        sharey=True, sharex=True, squeeze=False, layout="constrained",
+    )  # fmt: skip
+    for model, (right, valid) in zip(models, panels, strict=True):
+        for score in scores:
+            if score.model == model and score.category != ALL:
+                y = categories.index(score.category)
+                _draw(right, y, score.mode, score.num_right, score.num_cases)
+                _draw(valid, y, score.mode, score.num_valid_calls, score.num_calls)
+        right.set(title=f"{model}: answers that are right, %")
+        valid.set(title=f"{model}: calls that are valid under their schema, %")
+        right.set_yticks(range(len(categories)), categories)
+    panels[0][0].invert_yaxis()
+    for axes in panels.flat:
+        axes.set_xlim(0, 112)
+        axes.set_xticks(range(0, 101, 20))
+        axes.spines[["top", "right"]].set_visible(False)
+    handles = [
+        Patch(color=_COLOURS[mode], label=mode)
+        for mode in Mode
+        if any(score.mode is mode for score in scores)
+    ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False)
+    figure.supxlabel(f"{caption}.  Numbers: right of cases, valid of written calls.", fontsize=8)
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+def _draw(axes: Axes, y: int, mode: Mode, part: int, whole: int) -> None:
+    place = y + (list(Mode).index(mode) - 1) * 0.27
+    share = 100 * part / whole if whole else 0.0
+    axes.barh(place, share, height=0.25, color=_COLOURS[mode])
+    axes.text(share + 1, place, f"{part}/{whole}", va="center", fontsize=7)
