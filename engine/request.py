@@ -77,8 +77,9 @@ class Request:
         prompt_token_ids: at least one id.
         sampling: see `SamplingParams`.
         constraint: a fresh matcher, owned by the engine from now on; None is free text.
-        cache_salt: requests share keys and values of equal beginnings only if their salts are
-            equal, so that nobody can time what others have sent.
+        cache_salt: the caller's. Requests share keys and values of equal beginnings only if their
+            salts are equal, so that nobody can time what others have sent; callers take turns in
+            the queue.
         on_length: what `max_tokens` does to a constrained text: "cut" it wherever it is, or have
             it "close" in time, so that it is complete.
         prompt_scoring: None: prompt tokens are not scored.

@@ -7,9 +7,10 @@ oldest running sequence is never preempted for another, so every admitted reques
 from __future__ import annotations
 
 import bisect
-from collections import deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from engine.fair_queue import FairQueue
 
 if TYPE_CHECKING:
     from engine.block_pool import BlockPool
@@ -70,7 +71,9 @@ class StepPlan:
 
 
 class Scheduler:
-    """Continuous batching: first come first served, decodes before prefill, prompts in chunks.
+    """Continuous batching: callers take turns, decodes before prefill, prompts in chunks.
+
+    Who calls is told by the salt: one caller's flood keeps another's request waiting for one place.
 
     Args:
         block_pool: the free blocks; only the scheduler allocates and releases.
@@ -95,13 +98,13 @@ class Scheduler:
         self._max_num_seqs = max_num_seqs
         self._max_num_batched_tokens = max_num_batched_tokens
         self._block_copies: list[BlockCopy] = []
-        self.waiting: deque[Sequence] = deque()
+        self.waiting: FairQueue[Sequence] = FairQueue()
         self.running: list[Sequence] = []
         self.num_preemptions = 0
 
     def add(self, sequence: Sequence) -> None:
         """Queue a new sequence; the caller has checked that it fits the pool alone."""
-        self.waiting.append(sequence)
+        self.waiting.add(sequence, sequence.request.cache_salt)
 
     def remove(self, sequence: Sequence, *, is_trusted: bool = True) -> None:
         """Forget a sequence that has finished, in whatever state, and free its blocks.
@@ -116,7 +119,7 @@ class Scheduler:
                 self._block_pool.forget(sequence.block_ids)
             self._release(sequence)
         else:
-            self.waiting.remove(sequence)
+            self.waiting.remove(sequence, sequence.request.cache_salt)
 
     @property
     def can_admit(self) -> bool:
@@ -176,7 +179,7 @@ class Scheduler:
     def _admit(self, chunks: dict[Sequence, ScheduledChunk], budget: int) -> None:
         """Start waiting sequences while there is room, in order, never past one that must wait."""
         while self.waiting and budget > 0 and len(self.running) < self._max_num_seqs:
-            sequence = self.waiting[0]
+            sequence = self.waiting.peek()
             prefix = self._prefix_cache.find(sequence, self.running)
             # What a running sequence is about to compute is waited for, not computed twice.
             if self._prefix_cache.is_coming(sequence, prefix, self.running):
@@ -187,7 +190,7 @@ class Scheduler:
             spare = len(self.running)
             if num_blocks + num_revived + spare > self._block_pool.num_free:
                 break
-            self.waiting.popleft()
+            self.waiting.take()
             self._take(sequence, prefix)
             bisect.insort(self.running, sequence, key=lambda running: running.arrival)
             # Drafts that it may have from before it was preempted wait for a step of their own.
@@ -222,7 +225,7 @@ class Scheduler:
         self._release(victim)
         victim.restart()
         self.num_preemptions += 1
-        self.waiting.appendleft(victim)
+        self.waiting.put_back(victim)
         return victim
 
     def _release(self, sequence: Sequence) -> None:

@@ -50,9 +50,9 @@ class Simulation:
             stored = self.content[block_id][position % self.block_size]
             assert stored == sequence.token_ids[position]
 
-    def add(self, prompt_len, max_tokens, token_id=5):
-        prompt = (token_id,) * prompt_len
-        request = Request(str(len(self.sequences)), prompt, SamplingParams(max_tokens))
+    def add(self, prompt_len, max_tokens, token_id=5, caller=b""):
+        prompt, name = (token_id,) * prompt_len, str(len(self.sequences))
+        request = Request(name, prompt, SamplingParams(max_tokens), cache_salt=caller)
         sequence = Sequence.from_request(request, arrival=len(self.sequences), max_model_len=1000)
         self.sequences.append(sequence)
         self.scheduler.add(sequence)
@@ -121,6 +121,17 @@ def test_requests_start_in_the_order_of_arrival_and_none_overtakes():
     assert simulation.step() == {"0": 20}
     simulation.step_until(lambda: len(simulation.finished) == 3)
     assert simulation.finished == ["0", "1", "2"]
+
+
+def test_one_callers_flood_keeps_others_waiting_for_one_place_only():
+    simulation = Simulation(max_num_seqs=1, budget=64)
+    for _ in range(20):
+        simulation.add(3, 2, caller=b"flood")
+    simulation.step()
+    simulation.add(3, 2, caller=b"one")
+    simulation.add(3, 2, caller=b"other")
+    simulation.step_until(lambda: len(simulation.finished) == 22)
+    assert simulation.finished[:5] == ["0", "1", "20", "21", "2"]
 
 
 def test_no_more_than_max_num_seqs_run():
