@@ -17,23 +17,23 @@ KERNELS: Final[Mapping[str, Mapping[str, str]]] = {
             "(uint16[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32[:,::1], "
             "uint16[::1], int64, int64, int64, int64, int64, int64, int64[::1], int64[:,::1], "
             "int32[::1], uint16[::1], int64[:,::1], int64[:,::1], int64[:,::1], uint32[::1], "
-            "int64[:,::1], int64[:,::1], int64[:,::1], int64[::1])"
+            "int64[:,::1], int64[:,::1], int64[:,::1], int64[:,::1], int64[::1])"
         ),
         "ends": (
             "(uint16[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32[:,::1], int64, "
             "int64, int64, boolean, int64[::1], int64[:,::1], int32[::1], uint16[::1], "
             "int64[:,::1], int64[:,::1], int64[:,::1], int32[::1], int64[:,::1], int64[::1], "
-            "int32[::1], int64[:,::1], int64[:,::1], int64[:,::1], int64[::1])"
+            "int32[::1], int64[:,::1], int64[:,::1], int64[:,::1], int64[:,::1], int64[::1])"
         ),
         "step": (
             "(uint16[::1], int64, int64, int64, boolean, int64[::1], int64[:,::1], int32[::1], "
             "uint16[::1], int64[:,::1], int64[:,::1], int64[:,::1], int64[::1], int64[:,::1], "
-            "int64[:,::1], int64[:,::1], int64[::1])"
+            "int64[:,::1], int64[:,::1], int64[:,::1], int64[::1])"
         ),
         "force": (
             "(int64, int64, int64, boolean, int64[::1], int64[:,::1], int32[::1], uint16[::1], "
             "int64[:,::1], int64[:,::1], int64[:,::1], uint16[::1], boolean[::1], int64[:,::1], "
-            "int64[:,::1], int64[:,::1], int64[::1])"
+            "int64[:,::1], int64[:,::1], int64[:,::1], int64[::1])"
         ),
     },
     "grammars.automata.subset": {
@@ -89,6 +89,12 @@ KERNELS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "grammars.automata.lexer": {
         "dfa_edges": "(uint16[::1], int32[:,::1])",
+    },
+    "grammars.pushdown.word_trie": {
+        "word_trie": (
+            "(uint8[::1], int32[::1], int32[::1], boolean[::1], boolean[::1], int64, int64, "
+            "boolean, boolean, int64, int32[:,::1], uint16[::1], int64, int64)"
+        ),
     },
     "grammars.automata.reach": {
         "reachable_labels": "(int32[:,::1], int32[::1])",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, Generic, TypeAlias
+from typing import TYPE_CHECKING, Final, Generic, TypeAlias
 
 from grammars.schema.plans import PlaceT
 
@@ -147,4 +147,7 @@ class JsonContext:
 
 def spell(text: str) -> bytes:
     """A text as a JSON string in canonical spelling: UTF-8, escapes only where they must be."""
-    return json.dumps(text, ensure_ascii=False).encode()
+    return _ENCODER.encode(text).encode()
+
+
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False)

@@ -8,17 +8,18 @@ any string does, and a declared key is not among the others.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from grammars.automata.classes import merge_columns
-from grammars.automata.dfa import DEAD, NO_LABEL, NUM_BYTES, Dfa
+from grammars.automata.dfa import NO_LABEL, Dfa
 from grammars.automata.json_string import any_json_string
 from grammars.automata.lexer import Lexer
 from grammars.pushdown.layouts import spell
 from grammars.pushdown.terminals import Key, OtherKey, Word
+from grammars.pushdown.word_trie import NO_ITEM, word_trie
 from grammars.schema.plans import AllBut
 
 if TYPE_CHECKING:
@@ -29,175 +30,116 @@ if TYPE_CHECKING:
     from grammars.pushdown.terminals import Terminal
 
 MAX_WORD_BYTES: Final = 4096
-"""Longer lists of words are left to the kernels."""
+"""Longer lists of words are left to the kernels of `lexers`: a trie is not minimal."""
 
 MAX_DECLARED_BYTES: Final = 768
-"""Likewise for the declared keys of an object with others: its trie is not minimal."""
+"""Likewise for the declared keys of an object with others, each byte of which has a wide row."""
 
 
-def word_lexer(terminals: Sequence[Terminal]) -> Lexer | None:
-    """The lexer whose item i is the i-th terminal; None where a terminal is no word."""
-    if sum(map(_num_bytes, terminals)) > MAX_WORD_BYTES:
-        return None
-    trie = _Trie()
-    keys: set[bytes] = set()
-    declared: list[bytes] = []
+def word_lexer(terminals: Sequence[Terminal], *, has_first: bool = False) -> Lexer | None:
+    """The lexer whose item i is the i-th terminal; None where a terminal is no word.
+
+    Args:
+        terminals: what to read.
+        has_first: see `lexer_of`.
+    """
+    items: dict[Terminal, list[int]] = {}
     for item, terminal in enumerate(terminals):
-        match terminal:
-            case Word((bytes(word),), gap) if not word.startswith(b'"'):
-                trie.accept(trie.extend(_ROOT, word), gap, item)
-            case Key(word, follows, gap):
-                keys.add(word)
-                trie.accept(trie.extend(trie.member(gap, follows=follows), word + b":"), gap, item)
-            case OtherKey(AllBut(names), follows, gap) if names and not declared:
-                declared = [spell(name) for name in names]
-                if sum(map(len, declared)) > MAX_DECLARED_BYTES:
-                    return None
-                if not trie.add_others(trie.member(gap, follows=follows), declared, gap, item):
-                    return None
-            case _:
-                return None
-    if declared and not keys.issubset(declared):
-        return None  # a key of one object is among the others of another
-    return trie.lexer() if trie.close() else None
+        items.setdefault(terminal, []).append(item)
+    words = _Words()
+    if not all(words.add(terminal, label) for label, terminal in enumerate(items)):
+        return None
+    dfa = words.automaton(has_first=has_first)
+    return None if dfa is None else Lexer(dfa, tuple(map(frozenset, items.values())), False)
 
 
-def _num_bytes(terminal: Terminal) -> int:
-    """Bytes of a word or a declared key."""
-    match terminal:
-        case Word(pieces):
-            return sum(len(piece) for piece in pieces if isinstance(piece, bytes))
-        case Key(spelling):
-            return len(spelling)
-        case _:
-            return 0
+@dataclass(slots=True)
+class _Words:
+    """The arguments of `word_trie`, as they are collected.
 
-
-_ROOT: Final = 0
-
-
-class _Trie:
-    """Nodes by number; each node knows its children by byte, and the items that end there.
-
-    A node inside a key also knows how any string goes on, see `add_others`.
+    All members of a lexer follow the same; where they do not, or gaps differ, `add` says False.
     """
 
-    def __init__(self) -> None:
-        self._rows: dict[int, NDArray[np.int32]] = {}
-        self._no_end: list[int] = []  # declared keys that are complete but for the quote
-        self._children: list[dict[int, int]] = [{}]
-        self._items: list[set[int]] = [set()]
-        self._after_comma: dict[bytes, int] = {}  # gap -> the node after a comma and a gap
+    words: list[bytes] = field(default_factory=list)
+    items: list[int] = field(default_factory=list)
+    is_member: list[bool] = field(default_factory=list)
+    has_gap: list[bool] = field(default_factory=list)
+    gap: bytes = b""
+    members: tuple[bool, bytes] | None = None
+    declared: frozenset[bytes] | None = None
+    other_item: int = NO_ITEM
 
-    def extend(self, node: int, word: bytes) -> int:
-        """The node after `word`."""
-        for byte in word:
-            child = self._children[node].get(byte)
-            if child is None:
-                child = self._children[node][byte] = self._new_node()
-            node = child
-        return node
-
-    def _new_node(self) -> int:
-        self._children.append({})
-        self._items.append(set())
-        return len(self._children) - 1
-
-    def accept(self, node: int, gap: bytes, item: int) -> None:
-        """Let `item` end at a node, and after a gap."""
-        self._items[node].add(item)
-        if gap:
-            self._items[self.extend(node, gap)].add(item)
-
-    def member(self, gap: bytes, *, follows: bool) -> int:
-        """The node in which a key begins."""
-        if not follows:
-            return _ROOT
-        known = self._after_comma.get(gap)
-        if known is None:
-            known = self._after_comma[gap] = self.extend(_ROOT, b"," + gap)
-        return known
-
-    def add_others(self, member: int, declared: list[bytes], gap: bytes, item: int) -> bool:
-        """Let `item` read all keys but the declared ones.
-
-        Args:
-            member: the node in which a key begins.
-            declared: as JSON strings.
-            gap: bytes that may follow the colon.
-            item: of the other keys.
-
-        Returns:
-            False where a declared key is not written as the others are.
-        """
-        table, end = _any_key()
-        any_key = any_json_string("canonical")
-        nodes = np.zeros(len(table), np.int32)  # of the states of any key
-        for state in range(1, len(table)):
-            if state not in (any_key.start, end):
-                nodes[state] = self._new_node()
-        nodes[end] = self._new_node()
-        self.accept(self.extend(int(nodes[end]), b":"), gap, item)
-        rows = nodes[table]
-        for state in range(1, len(table)):
-            if state not in (any_key.start, end):
-                self._rows[int(nodes[state])] = rows[state]
-        for word in declared:
-            node, state = member, any_key.start
-            for byte in word[:-1]:
-                node, state = self.extend(node, bytes((byte,))), int(table[state, byte])
-                self._rows[node] = rows[state]
-            if table[state, word[-1]] != end:
+    def add(self, terminal: Terminal, item: int) -> bool:
+        """Note a terminal; False where the trie cannot have it."""
+        match terminal:
+            case Word((bytes(word),), gap) if not word.startswith(b'"'):
+                return self._note(word, item, gap, is_member=False)
+            case Key(word, follows, gap):
+                return self._is_alike(follows, gap) and self._note(word, item, gap)
+            case OtherKey(AllBut(names), follows, gap) if names and self.declared is None:
+                self.declared = frozenset(map(spell, names))
+                self.other_item = item
+                if sum(map(len, self.declared)) > MAX_DECLARED_BYTES:
+                    return False
+                return self._is_alike(follows, gap) and self._is_gap(gap)
+            case _:
                 return False
-            self._no_end.append(node)
-        return True
 
-    def close(self) -> bool:
-        """Let the gap after a comma be left out; False where other words are in the way."""
-        comma = self._children[_ROOT].get(ord(","))
-        for gap, node in self._after_comma.items():
-            assert comma is not None
-            if gap and not self._children[comma].keys().isdisjoint(self._children[node]):
-                return False
-            self._children[comma] |= self._children[node]
-        return True
+    def automaton(self, *, has_first: bool) -> Dfa | None:
+        """The trie; None where it is none."""
+        if self.declared is not None:
+            keys = [word for word, member in zip(self.words, self.is_member, strict=True) if member]
+            if not self.declared.issuperset(keys):
+                return None  # a key of one object is among the others of another
+            for word in sorted(self.declared.difference(keys)):
+                self._note(word, NO_ITEM, b"")
+        text = b"".join(self.words)
+        if len(text) > MAX_WORD_BYTES:
+            return None
+        any_key, end = _any_key()
+        follows, member_gap = self.members or (False, b"")
+        symbol_class, next_state, label = word_trie(
+            np.frombuffer(bytearray(text), np.uint8),
+            np.cumsum([*map(len, self.words)], dtype=np.int32),
+            np.array(self.items, np.int32),
+            np.array(self.is_member, np.bool_),
+            np.array(self.has_gap, np.bool_),
+            ord(self.gap) if self.gap else 0,
+            ord(member_gap) if member_gap else 0,
+            follows,
+            has_first,
+            self.other_item,
+            any_key.next_state,
+            any_key.symbol_class,
+            any_key.start,
+            end,
+        )
+        if not len(next_state):
+            return None
+        return Dfa(symbol_class, next_state, label, 1, np.zeros(len(label), np.bool_))
 
-    def lexer(self) -> Lexer:
-        """Node n is state n + 1; every byte that occurs has a class of its own."""
-        source: list[int] = []
-        byte: list[int] = []
-        target: list[int] = []
-        for node, children in enumerate(self._children):
-            source += [node + 1] * len(children)
-            byte += children.keys()
-            target += children.values()
-        if self._rows:
-            table = np.zeros((len(self._children) + 1, NUM_BYTES), np.int32)
-            inside = np.array([*self._rows])
-            rows = np.stack([*self._rows.values()])
-            table[inside + 1] = np.where(rows == DEAD, DEAD, rows + 1)
-            table[np.array(self._no_end) + 1, ord('"')] = DEAD
-            table[source, byte] = np.array(target, np.int32) + 1
-            classes, next_state = merge_columns(table, np.arange(NUM_BYTES, dtype=np.int32))
-            symbol_class = classes.astype(np.uint16)
-        else:
-            used = sorted(set(byte))
-            symbol_class = np.zeros(NUM_BYTES, np.uint16)
-            symbol_class[used] = np.arange(1, len(used) + 1)
-            next_state = np.zeros((len(self._children) + 1, len(used) + 1), np.int32)
-            next_state[source, symbol_class[byte]] = np.array(target, np.int32) + 1
-        labels: dict[frozenset[int], int] = {}
-        label = np.zeros(len(next_state), np.int32)
-        for node, items in enumerate(self._items):
-            if items:
-                label[node + 1] = labels.setdefault(frozenset(items), len(labels) + 1)
-        is_boundary = np.zeros(len(next_state), np.bool_)
-        return Lexer(Dfa(symbol_class, next_state, label, 1, is_boundary), tuple(labels), False)
+    def _note(self, word: bytes, item: int, gap: bytes, *, is_member: bool = True) -> bool:
+        self.words.append(word)
+        self.items.append(item)
+        self.is_member.append(is_member)
+        self.has_gap.append(bool(gap))
+        return self._is_gap(gap)
+
+    def _is_gap(self, gap: bytes) -> bool:
+        """Whether this is the gap of all, if it is one."""
+        if gap and not self.gap:
+            self.gap = gap
+        return len(gap) <= 1 and gap in (b"", self.gap)
+
+    def _is_alike(self, follows: bool, gap: bytes) -> bool:
+        """Whether a member stands where the others stand."""
+        self.members = self.members or (follows, gap)
+        return self.members == (follows, gap)
 
 
 @lru_cache(maxsize=1)
-def _any_key() -> tuple[NDArray[np.int32], int]:
-    """The automaton of any key by state and byte, int32, (num_states, 256), and its final state."""
+def _any_key() -> tuple[Dfa, int]:
+    """The automaton of any key, and its final state."""
     any_key = any_json_string("canonical")
-    final = int(np.flatnonzero(any_key.label != NO_LABEL)[0])
-    return any_key.next_state[:, any_key.symbol_class[:NUM_BYTES]], final
+    final: NDArray[np.intp] = np.flatnonzero(any_key.label != NO_LABEL)
+    return any_key, int(final[0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,11 +29,26 @@ def readings(lexer, text: bytes) -> frozenset[int]:
     return frozenset() if label == 0 else lexer.items[label - 1]
 
 
+def is_alike(terminals) -> bool:
+    """Whether all members stand alike, and no word is written with and without a gap."""
+    gaps = [x.gap for x in terminals if x.gap or isinstance(x, Key)]
+    words = [(type(x), x.spelling if isinstance(x, Key) else x.pieces) for x in set(terminals)]
+    places = {(x.follows, x.gap) for x in terminals if isinstance(x, Key)}
+    comma = Word((b",",)) in terminals or Word((b",",), b" ") in terminals
+    return (
+        len(places) <= 1
+        and len(set(gaps)) <= 1
+        and len(set(words)) == len(words)
+        and not (comma and places)
+    )
+
+
 @settings(max_examples=200, deadline=None)
 @given(terminals=st.lists(TERMINALS, min_size=1, max_size=6))
 def test_both_read_the_same_items_and_the_same_beginnings(terminals):
     fast = word_lexer(tuple(terminals))
     if fast is None:
+        assert not is_alike(terminals)
         return
     plain = write_lexer(tuple(terminals), 1000)
     pending = [b""]
@@ -42,6 +59,36 @@ def test_both_read_the_same_items_and_the_same_beginnings(terminals):
             assert bool(fast.dfa.run(longer)) == bool(plain.dfa.run(longer))
             if fast.dfa.run(longer):
                 pending.append(longer)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    names=st.lists(TEXTS, min_size=1, unique=True),
+    declared=st.sets(st.sampled_from(["a", "ab"])),
+    gap=GAPS,
+)
+def test_the_first_member_begins_in_the_last_state(names, declared, gap):
+    keys = [Key(name, True, gap) for name in names]
+    others = [OtherKey(AllBut(frozenset({"a", "ab", "b", "a,b", "é", ""})), True, gap)]
+    terminals = (*keys, Word((b"}",)), *(others if declared else []))
+    both = word_lexer(terminals, has_first=True)
+    first = [replace(x, follows=False) if not isinstance(x, Word) else x for x in terminals]
+    plain = write_lexer(tuple(first), 1000)
+    assert both is not None
+    dfa = both.dfa
+    pending = [(b"", dfa.num_states - 1, plain.dfa.start)]
+    seen = set()
+    for text, state, plain_state in pending:
+        assert int(dfa.label[state] != 0) == int(plain.dfa.label[plain_state] != 0)
+        if dfa.label[state]:
+            mine, theirs = dfa.label[state], plain.dfa.label[plain_state]
+            assert both.items[mine - 1] == plain.items[theirs - 1]
+        for byte in range(256):
+            after, plain_after = dfa.step(state, byte), plain.dfa.step(plain_state, byte)
+            assert (after == 0) == (plain_after == 0)
+            if after and (after, plain_after) not in seen:
+                seen.add((after, plain_after))
+                pending.append((text + bytes([byte]), after, plain_after))
 
 
 NAMES = ["a", "ab", "b", 'q"', "é", "\\n", "", "a,"]
