@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ParamSpec
+from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 from engine.drafts import make_drafts
 from engine.ending import TokenRejectedError, accept_token, avoided_token_ids
@@ -47,7 +47,8 @@ class NoFiniteLogitError(Exception):
 
 
 def isolate(
-    act: Callable[_Arguments, FinishReason | None],
+    act: Callable[Concatenate[Sequence, _Arguments], FinishReason | None],
+    sequence: Sequence,
     *arguments: _Arguments.args,
     **keywords: _Arguments.kwargs,
 ) -> Ending | None:
@@ -57,7 +58,7 @@ def isolate(
         How it ends, None while it goes on.
     """
     try:
-        reason = act(*arguments, **keywords)
+        reason = act(sequence, *arguments, **keywords)
     except NoFiniteLogitError:
         return Ending(FinishReason.ERROR, "the model gave no finite logit to choose from")
     except TokenRejectedError as error:
@@ -65,7 +66,10 @@ def isolate(
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # panics of Rust backends are BaseExceptions
-        logger.exception("a constraint failed to advance")
+        sequence_id = sequence.request.request_id
+        logger.exception(
+            "%s: a constraint failed to advance", sequence_id, extra={"sequence_id": sequence_id}
+        )
         return Ending(FinishReason.ERROR, failure_sentence("the constraint", error))
     return None if reason is None else Ending(reason)
 

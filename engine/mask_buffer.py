@@ -110,7 +110,12 @@ class MaskBuffer:
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # panics of Rust backends are BaseExceptions
-            logger.exception("a constraint failed to fill its mask")
+            sequence_id = job.sequence.request.request_id
+            logger.exception(
+                "%s: a constraint failed to fill its mask",
+                sequence_id,
+                extra={"sequence_id": sequence_id},
+            )
             return failure_sentence("making the constraint's mask", error)
         if not self._rows[begin : begin + job.num_rows].any(axis=1).all():
             return "the constraint allows no token here"

@@ -128,7 +128,9 @@ class StepRunner:
         try:
             return self._run_and_sample([_ChunkRows.from_chunk(chunk) for chunk in chunks])
         except Exception as error:
-            logger.exception("a step of %d sequences failed", len(chunks))
+            ids = [chunk.sequence.request.request_id for chunk in chunks]
+            alone = {"sequence_id": ids[0]} if len(ids) == 1 else {}
+            logger.exception("a step failed, of %s", ", ".join(ids), extra=alone)
             self._runner.check_device()
             if len(chunks) == 1:
                 sentence = failure_sentence("the step of this request", error)

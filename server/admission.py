@@ -8,7 +8,6 @@ it, in `server.gate`.
 from __future__ import annotations
 
 import asyncio
-import uuid
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,7 @@ from server.errors import (
     OverloadedError,
     UnavailableError,
 )
+from server.logs import new_sequence_id
 from server.sampling import choice_seed, sampling_params
 from server.tool_choice import CallMode, tool_use
 from server.wire.checks import check_chat_request, check_openai_names, check_options, stop_strings
@@ -89,7 +89,7 @@ class AdmittedChat:
         """A new engine request for the choice with this index, with a matcher of its own."""
         sampling = replace(self.sampling, seed=choice_seed(self.sampling.seed, choice))
         return Request(
-            request_id=f"seq-{uuid.uuid4().hex}",
+            request_id=new_sequence_id(),
             prompt_token_ids=self.prompt_token_ids,
             sampling=sampling,
             constraint=None if self.grammar is None else self.grammar.matcher(),
@@ -151,7 +151,11 @@ async def admit(
         num_prompt_tokens=len(prompt.token_ids),
         max_model_len=services.model.max_model_len,
     )
-    grammar = None if spec is None else await compile_asked(spec, tools, document, services)
+    grammar = (
+        None
+        if spec is None
+        else await compile_asked(spec, tools, document, services, caller=cache_salt)
+    )
     services.metrics.prompt_tokens.inc(len(prompt.token_ids))
     # A stop string would cut a document or a call in the middle: it ends free text only.
     has_free_text = tools.mode in (CallMode.NONE, CallMode.AUTO) and document is None

@@ -74,8 +74,10 @@ async def compile_asked(
     tools: ToolUse,
     document: Document | None,
     services: Services,
+    *,
+    caller: bytes,
 ) -> ServedGrammar:
-    """Compile the grammar of an answer.
+    """Compile the grammar of an answer, when it is the caller's turn.
 
     Raises:
         RequestError: the grammars room refuses it; the part that is to blame is named.
@@ -83,9 +85,9 @@ async def compile_asked(
     """
     try:
         with services.metrics.compiling():
-            return await services.compiler.compile(spec)
+            return await services.compiler.compile(spec, caller=caller)
     except GrammarError as error:
-        raise await _explained(error, tools, document, services) from error
+        raise await _explained(error, tools, document, services, caller) from error
 
 
 async def _explained(
@@ -93,17 +95,18 @@ async def _explained(
     tools: ToolUse,
     document: Document | None,
     services: Services,
+    caller: bytes,
 ) -> RequestError:
     """Name the part that is to blame: the first that cannot be compiled alone."""
     if document is not None and tools.mode in (CallMode.NONE, CallMode.AUTO):
         try:
-            await services.compiler.compile(document.spec)
+            await services.compiler.compile(document.spec, caller=caller)
         except GrammarError as own_error:
             return document.refusal(str(own_error))
     for tool in tools.tools:
         try:
             await services.compiler.compile(
-                tool.input_grammar or JsonSchema.from_value(tool.schema)
+                tool.input_grammar or JsonSchema.from_value(tool.schema), caller=caller
             )
         except GrammarError as own_error:
             return InvalidToolError(tool.param, tool.name, str(own_error))

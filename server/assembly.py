@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import logging
 import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from server.engine_process.launch import launch
 from server.engine_process.messages import Start
 from server.errors import StartupError
 from server.grammar_compiler import GrammarCompiler
+from server.logs import log_settings
 from server.metrics import Metrics
 from server.routes.health import installed_version
 from server.services import ServedModel, Services
@@ -168,7 +168,7 @@ def _launch_engine(
         max_waiting_compiles=server_config.max_waiting_requests,
         warm_actions=server_config.warm_actions,
         heartbeat_s=process_config.engine_heartbeat_s,
-        log_level=logging.getLogger("engine").getEffectiveLevel(),
+        logs=log_settings(),
     )
     silence_s = process_config.engine_loading_silence_s
     child = asyncio.run(launch(start, announce=announce, silence_s=silence_s))

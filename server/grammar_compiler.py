@@ -12,6 +12,7 @@ from grammars.cache import CacheStats
 from grammars.errors import GrammarError
 from server.errors import OverloadedError
 from server.grammar_warmer import GrammarWarmer
+from server.turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,8 +38,12 @@ class ServedGrammar(Protocol):
 class Compiler(Protocol):
     """Compiles constraints off the event loop."""
 
-    async def compile(self, spec: GrammarSpec) -> ServedGrammar:
+    async def compile(self, spec: GrammarSpec, *, caller: bytes = b"") -> ServedGrammar:
         """Compile a spec. Cancelling takes it out of the queue; a running one ends by its budget.
+
+        Args:
+            spec: what is asked for.
+            caller: who asks, by the salt of cached prompts; callers take turns.
 
         Raises:
             GrammarError: the spec is refused.
@@ -57,7 +62,7 @@ class Compiler(Protocol):
 
 
 class GrammarCompiler:
-    """A small pool of threads in front of a blocking compile.
+    """A small pool of threads in front of a blocking compile, in which callers take turns.
 
     What was refused is remembered for a while, so that it does not use up its budget each time that
     it is sent again.
@@ -82,12 +87,13 @@ class GrammarCompiler:
         self._cache = cache
         self._compile_spec = compile_spec
         self._threads = ThreadPoolExecutor(max_concurrent, thread_name_prefix="grammar-compiler")
+        self._turns = Turns(max_concurrent)
         self._max_pending = max_concurrent + max_waiting
         self._num_pending = 0
         self._warmer = GrammarWarmer(warm_actions)
         self._refusals: dict[bytes, GrammarError] = {}  # the oldest first
 
-    async def compile(self, spec: GrammarSpec) -> CompiledGrammar:
+    async def compile(self, spec: GrammarSpec, *, caller: bytes = b"") -> CompiledGrammar:
         """Compile a spec. Cancelling takes it out of the queue; a running one ends by its budget.
 
         Raises:
@@ -99,8 +105,9 @@ class GrammarCompiler:
         self._num_pending += 1
         self._warmer.hold()
         try:
-            loop = asyncio.get_running_loop()
-            grammar = await loop.run_in_executor(self._threads, self._compile, spec)
+            async with self._turns.turn(caller):
+                loop = asyncio.get_running_loop()
+                grammar = await loop.run_in_executor(self._threads, self._compile, spec)
         finally:
             self._num_pending -= 1
             if self._num_pending == 0:

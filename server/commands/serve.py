@@ -15,7 +15,7 @@ from grammars.backends.base import get_backend
 from server.commands.flags import add_flags, read_flags
 from server.config import ServerConfig, hash_api_key, hash_api_keys
 from server.engine_process.settings import EngineProcessConfig
-from server.logs import LogFormat, set_up_logging
+from server.logs import LogFormat, LogSettings, set_up_logging
 from server.models.catalog import DEFAULT_MODEL
 from server.models.progress import TerminalProgress
 from server.models.resolve import resolve_model
@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
     """
     parser = make_parser()
     parsed = parser.parse_args(arguments)
-    set_up_logging(parsed.log_level, parsed.log_format)
+    set_up_logging(LogSettings(parsed.log_level, parsed.log_format))
     try:
         engine_config = read_flags(EngineConfig, parsed)
         process_config = read_flags(EngineProcessConfig, parsed)

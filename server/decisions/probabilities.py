@@ -11,11 +11,11 @@ likely than "ab". What is reported is P(answer) divided by the sum over all answ
 from __future__ import annotations
 
 import math
-import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from engine.scoring import score
+from server.logs import new_sequence_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +72,7 @@ async def answer_probabilities(
             engine,
             prompt_token_ids,
             continuations[start : start + _AT_ONCE],
-            request_id=f"score-{uuid.uuid4().hex}",
+            request_id=new_sequence_id(),
             cache_salt=cache_salt,
         )
     by_end = [math.fsum(score.logprobs) for score in scores]

@@ -35,6 +35,7 @@ from server.engine_process.messages import (
 from server.engine_process.refusals import refusal_error
 from server.engine_process.remote import RemoteConstraint, RemoteGrammar
 from server.errors import InternalError, OverloadedError, StartupError, UnavailableError
+from server.logs import request_id_of_task
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -164,8 +165,12 @@ class ProcessEngine:
             if not has_ended:
                 channel.send(Abort(request_id))
 
-    async def compile(self, spec: GrammarSpec) -> RemoteGrammar:
+    async def compile(self, spec: GrammarSpec, *, caller: bytes = b"") -> RemoteGrammar:
         """Compile a spec there. Cancelling takes it out of the queue.
+
+        Args:
+            spec: what is asked for.
+            caller: who asks; callers take turns.
 
         Raises:
             GrammarError: the spec is refused.
@@ -176,7 +181,7 @@ class ProcessEngine:
         grammar_id = next(self._ids)
         answer: asyncio.Future[RemoteGrammar] = asyncio.get_running_loop().create_future()
         self._compiles[grammar_id] = answer
-        channel.send(Compile(grammar_id, spec))
+        channel.send(Compile(grammar_id, spec, caller, request_id_of_task.get()))
         try:
             async with asyncio.timeout(self._settings.compile_timeout_s):
                 return await answer

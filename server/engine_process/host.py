@@ -35,6 +35,7 @@ from server.engine_process.messages import (
 from server.engine_process.refusals import refusal_message
 from server.errors import OverloadedError, ServerError
 from server.grammar_compiler import GrammarCompiler
+from server.logs import request_id_of_task, set_up_logging
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -55,8 +56,7 @@ async def host_engine(channel: Channel) -> None:
     """
     start = await channel.receive()
     assert isinstance(start, Start), "the first message says what to load"
-    for room in ("engine", "grammars", "server"):
-        logging.getLogger(room).setLevel(start.log_level)
+    set_up_logging(start.logs)
     beating = asyncio.create_task(_beat_while_loading(channel, start.heartbeat_s))
     try:
         backend = await asyncio.to_thread(_load, start, channel, asyncio.get_running_loop())
@@ -162,8 +162,9 @@ class EngineHost:
 
     async def _compile(self, message: Compile) -> None:
         grammar_id = message.grammar_id
+        request_id_of_task.set(message.request_id)
         try:
-            grammar = await self._compiler.compile(message.spec)
+            grammar = await self._compiler.compile(message.spec, caller=message.caller)
             min_tokens = await asyncio.to_thread(grammar.matcher().min_tokens_to_complete)
         except GrammarError as error:
             self._channel.send(refusal_message(grammar_id, error))

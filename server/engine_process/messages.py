@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from grammars.cache import CacheStats
 from server.engine_process.codec import CROSSING_TYPES, Codec
+from server.logs import LogSettings
 
 if TYPE_CHECKING:
     from engine.config import EngineConfig
@@ -30,7 +31,7 @@ class Start:
         max_waiting_compiles: beyond it a compile is answered with `CompileShed`.
         warm_actions: of each grammar, expanded ahead of its texts; 0 for none.
         heartbeat_s: seconds between heartbeats.
-        log_level: of Python's logging, for our own loggers.
+        logs: how to log, as the server does.
     """
 
     model_folder: str
@@ -41,7 +42,7 @@ class Start:
     max_waiting_compiles: int
     warm_actions: int
     heartbeat_s: float
-    log_level: int
+    logs: LogSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +82,19 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Compile:
-    """To the engine: compile a grammar and keep it until it is released."""
+    """To the engine: compile a grammar and keep it until it is released.
+
+    Args:
+        grammar_id: its name from now on.
+        spec: what is asked for.
+        caller: who asks; callers take turns.
+        request_id: of the HTTP request, for the log.
+    """
 
     grammar_id: int
     spec: GrammarSpec
+    caller: bytes
+    request_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +243,7 @@ CODEC: Final = Codec(
     (
         *CROSSING_TYPES,
         CacheStats,
+        LogSettings,
         *(Start, Compile, Release, Generate, Abort, Stop),
         *(Progress, StartFailed, Ready, Compiled, CompileRefused, CompileShed, CompileFailed),
         *(Outputs, Refused, Heartbeat, Died),

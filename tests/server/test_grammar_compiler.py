@@ -52,6 +52,28 @@ async def test_errors_keep_their_fields_when_they_are_told_again():
     compiler.close()
 
 
+async def test_a_flood_of_one_caller_keeps_anothers_compile_waiting_for_one():
+    go_on = threading.Semaphore(0)
+    compiled = []
+
+    def compile_spec(spec):
+        compiled.append(spec.pattern)
+        go_on.acquire()
+        return compile_grammar(Regex("a"), byte_vocabulary())
+
+    compiler = GrammarCompiler(compile_spec, max_concurrent=1, max_waiting=8)
+    asked = ("a1", "a2", "a3", "b1")
+    running = []
+    for text in asked:
+        work = compiler.compile(Regex(text), caller=text[:1].encode())
+        running.append(asyncio.create_task(work))
+        await asyncio.sleep(0)
+    go_on.release(len(asked))
+    await asyncio.gather(*running)
+    assert compiled == ["a1", "a2", "b1", "a3"]
+    compiler.close()
+
+
 async def test_compiles_past_the_limit_are_shed_and_a_cancelled_one_leaves_the_queue():
     go_on = threading.Event()
     grammar = compile_grammar(Regex("a"), byte_vocabulary())

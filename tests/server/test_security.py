@@ -16,7 +16,7 @@ from server.config import ServerConfig, hash_api_keys
 from server.errors import OverloadedError, StartupError
 from server.http_protocol import check_certificate
 from server.key_load import KeyLoad
-from server.logs import JsonFormatter, request_id_of_task
+from server.logs import JsonFormatter, new_sequence_id, request_id_of_task
 from tests.support.chat_server import MODEL, make_services, running
 
 CHAT = "/v1/chat/completions"
@@ -172,6 +172,17 @@ def test_a_json_log_line_has_the_request_and_its_facts():
         "status": 200,
         "odd": "/w==",
     }
+
+
+def test_a_json_log_line_of_the_engine_names_the_sequence_and_its_request():
+    token = request_id_of_task.set("req_1")
+    sequence_id = new_sequence_id()
+    request_id_of_task.reset(token)
+    record = logging.LogRecord("engine.advance", logging.ERROR, "f", 1, "failed", (), None)
+    record.sequence_id = sequence_id
+    entry = json.loads(JsonFormatter().format(record))  # in a thread that knows no request
+    assert (entry["sequence_id"], entry["request_id"]) == (sequence_id, "req_1")
+    assert new_sequence_id() != new_sequence_id()
 
 
 def test_requests_are_logged_on_demand_with_their_ids_and_without_their_texts(caplog):

@@ -25,6 +25,7 @@ from server.engine_process.launch import launch
 from server.engine_process.messages import Start
 from server.engine_process.settings import EngineProcessConfig
 from server.errors import StartupError, UnavailableError
+from server.logs import LogSettings
 
 LONG = 100
 PATIENT = EngineProcessConfig(engine_heartbeat_s=0.2, engine_restart_pause_s=0.1)
@@ -40,7 +41,7 @@ def start_of(folder, **changes) -> Start:
         max_waiting_compiles=8,
         warm_actions=20,
         heartbeat_s=0.2,
-        log_level=40,
+        logs=LogSettings("error", "text"),
     )
     return replace(start, **changes)
 
