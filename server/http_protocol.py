@@ -1,16 +1,23 @@
-"""uvicorn's settings, and its HTTP/1.1 with a limit on the time that headers may take."""
+"""uvicorn's settings, and its HTTP/1.1 with limits on slow headers and huge chunks."""
 
 from __future__ import annotations
 
 import ssl
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import h11
 import msgspec
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from server.errors import MalformedHttpError, StartupError, error_body
+from server.errors import (
+    BodyTooLargeError,
+    MalformedHttpError,
+    ServerError,
+    StartupError,
+    answer_of,
+    error_body,
+)
 
 if TYPE_CHECKING:
     import asyncio
@@ -19,6 +26,9 @@ if TYPE_CHECKING:
 
     from server.config import ServerConfig
 
+_LARGEST_LENGTH: Final = 2**63 - 1
+"""Of a chunk; what is beyond it is no length on any machine (RFC 9112, section 7.1)."""
+
 
 def uvicorn_config(app: FastAPI, config: ServerConfig) -> uvicorn.Config:
     """Uvicorn's settings: our HTTP limits, no web sockets, no logging of its own."""
@@ -26,7 +36,7 @@ def uvicorn_config(app: FastAPI, config: ServerConfig) -> uvicorn.Config:
         app,
         host=config.host,
         port=config.port,
-        http=http_protocol(config.header_timeout_s),
+        http=http_protocol(config.header_timeout_s, config.max_body_bytes),
         ws="none",
         h11_max_incomplete_event_size=config.max_header_bytes,
         timeout_graceful_shutdown=round(config.drain_timeout_s),
@@ -61,12 +71,14 @@ def _refuse_passphrase() -> str:
     return ""
 
 
-def http_protocol(header_timeout_s: float) -> type[H11Protocol]:
+def http_protocol(header_timeout_s: float, max_body_bytes: int) -> type[H11Protocol]:
     """The protocol class for uvicorn's `http` setting.
 
     Args:
         header_timeout_s: seconds from a connection's start, or from the first byte of a later
             request on it, to the end of the request's headers; then the connection is closed.
+        max_body_bytes: of one chunk; a larger one is refused when it is announced, since its bytes
+            may never come. Bodies are counted by who reads them.
     """
 
     class HttpProtocol(H11Protocol):
@@ -81,6 +93,11 @@ def http_protocol(header_timeout_s: float) -> type[H11Protocol]:
         def data_received(self, data: bytes) -> None:
             super().data_received(data)
             self._watch_headers()
+            num_bytes = self._num_announced_bytes()
+            if num_bytes > _LARGEST_LENGTH:
+                self._refuse(MalformedHttpError("A chunk of 2^63 bytes or more is announced"))
+            elif num_bytes > max_body_bytes:
+                self._refuse(BodyTooLargeError(max_body_bytes))
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._stop_timer()
@@ -88,13 +105,24 @@ def http_protocol(header_timeout_s: float) -> type[H11Protocol]:
 
         def send_400_response(self, msg: str) -> None:
             """The answer to what is no HTTP, in the shape of all errors."""
-            body = msgspec.json.encode(error_body(MalformedHttpError(msg)))
-            headers = [("content-type", "application/json"), ("connection", "close")]
-            headers.append(("content-length", str(len(body))))
-            reason = h11.Response(status_code=400, headers=headers, reason=b"Bad Request")
-            for event in (reason, h11.Data(data=body), h11.EndOfMessage()):
-                self.transport.write(self.conn.send(event) or b"")
+            self._refuse(MalformedHttpError(msg))
+
+        def _refuse(self, error: ServerError) -> None:
+            """Answer, if no answer has begun, and close the connection."""
+            if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+                body = msgspec.json.encode(error_body(error))
+                headers = [("content-type", "application/json"), ("connection", "close")]
+                headers.append(("content-length", str(len(body))))
+                head = h11.Response(status_code=answer_of(error).status, headers=headers)
+                for event in (head, h11.Data(data=body), h11.EndOfMessage()):
+                    self.transport.write(self.conn.send(event) or b"")
             self.transport.close()
+
+        def _num_announced_bytes(self) -> int:
+            """How much of the chunk that is being read has not come yet."""
+            # h11 tells it nobody; without it a chunk would be waited for until the body times out.
+            reader = self.conn._reader  # noqa: SLF001
+            return getattr(reader, "_bytes_in_chunk", 0)
 
         def _watch_headers(self) -> None:
             if self.conn.their_state is not h11.IDLE:

@@ -93,8 +93,8 @@ class Compile:
 
     grammar_id: int
     spec: GrammarSpec
-    caller: bytes
-    request_id: str | None
+    caller: bytes = b""
+    request_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
