@@ -96,6 +96,16 @@ KERNELS: Final[Mapping[str, Mapping[str, str]]] = {
             "boolean, boolean, int64, int32[:,::1], uint16[::1], int64, int64)"
         ),
     },
+    "grammars.pushdown.table_rows": {
+        "write_dfa": (
+            "(int32[:,::1], uint16[::1], int32[::1], boolean[::1], int32[::1], int64[:,::1], "
+            "int32[::1], uint16[::1], int64, int64, int64)"
+        ),
+        "write_state": (
+            "(int64[:,::1], int64[:,::1], int64, int64, int64, int64, boolean, int64, int64, "
+            "int64, int64, int64, int64, int64, int64)"
+        ),
+    },
     "grammars.automata.reach": {
         "reachable_labels": "(int32[:,::1], int32[::1])",
     },

@@ -85,8 +85,10 @@ class TableArrays(NamedTuple):
 class GrowingArray:
     """An array of which the first `used` rows are in use; doubles when it is full."""
 
-    def __init__(self, width: int | None, dtype: DTypeLike, used: int) -> None:
-        shape = (64,) if width is None else (64, width)
+    def __init__(
+        self, width: int | None, dtype: DTypeLike, used: int, *, capacity: int = 64
+    ) -> None:
+        shape = (capacity,) if width is None else (capacity, width)
         self.array: NDArray[np.generic] = np.zeros(shape, dtype)
         self.used = used
 

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from grammars.automata.dfa import DEAD, NO_LABEL
-from grammars.automata.owed import characters_owed
+from grammars.automata.dfa import NO_LABEL
 from grammars.errors import LimitExceededError
 from grammars.pushdown.actions import Action, Dead, Goto, Pop, Push
 from grammars.pushdown.layout import (
@@ -30,6 +29,7 @@ from grammars.pushdown.layout import (
     StateColumn,
     TableArrays,
 )
+from grammars.pushdown.table_rows import owed_of, write_dfa, write_state
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,6 +39,19 @@ if TYPE_CHECKING:
 
 _STATE_BYTES: Final = 3000
 """What an `Expander` keeps of a state, about (measured with tracemalloc over 80 schemas)."""
+
+# What is read for each step of a text; a member of an enum is found ten times as slowly.
+_LABEL: Final = int(LexerColumn.LABEL)
+_LEXER_START: Final = int(StateColumn.LEXER_START)
+_ACTIONS: Final = int(StateColumn.ACTIONS)
+_NUM_LABELS: Final = int(StateColumn.NUM_LABELS)
+_FULL_OUTCOME: Final = int(StateColumn.FULL_OUTCOME)
+_RESUMES: Final = int(StateColumn.RESUMES)
+_UNEXPANDED: Final = int(ActionKind.UNEXPANDED)
+_GOTO: Final = int(ActionKind.GOTO)
+_PUSH: Final = int(ActionKind.PUSH)
+_POP: Final = int(ActionKind.POP)
+_DEAD: Final = int(ActionKind.DEAD)
 
 
 class AutomatonTables:
@@ -51,12 +64,21 @@ class AutomatonTables:
     def __init__(self, *, max_bytes: int = 256 * 2**20) -> None:
         self.lock = threading.RLock()
         self._max_bytes = max_bytes
-        self._lexers = GrowingArray(len(LexerColumn), np.int64, 1)
-        self._transitions = GrowingArray(None, np.int32, 0)
-        self._classes = GrowingArray(None, np.uint16, 0)
+        self._lexers = GrowingArray(len(LexerColumn), np.int64, 1, capacity=256)
+        self._transitions = GrowingArray(None, np.int32, 0, capacity=4096)
+        self._classes = GrowingArray(None, np.uint16, 0, capacity=1024)
         self._states = GrowingArray(len(StateColumn), np.int64, 1)
-        self._actions = GrowingArray(3, np.int64, 0)
+        self._actions = GrowingArray(3, np.int64, 0, capacity=256)
         self._resumes = GrowingArray(3, np.int64, 1)
+        pools = (
+            self._lexers,
+            self._transitions,
+            self._classes,
+            self._states,
+            self._actions,
+            self._resumes,
+        )
+        self._array_bytes = sum(pool.array.nbytes for pool in pools)
         self._base_of_dfa: dict[Dfa, int] = {}  # a Dfa compares by identity
         self._dfas: list[Dfa] = []
         self._bases: list[int] = []
@@ -68,15 +90,7 @@ class AutomatonTables:
     @property
     def memory_bytes(self) -> int:
         """Bytes of all arrays and, about, of what the structural layer keeps of its states."""
-        pools = (
-            self._lexers,
-            self._transitions,
-            self._classes,
-            self._states,
-            self._actions,
-            self._resumes,
-        )
-        return sum(pool.array.nbytes for pool in pools) + _STATE_BYTES * self.num_states
+        return self._array_bytes + _STATE_BYTES * self.num_states
 
     @property
     def num_states(self) -> int:
@@ -116,31 +130,30 @@ class AutomatonTables:
 
     def _append_dfa(self, dfa: Dfa) -> int:
         num_states, num_classes = dfa.next_state.shape
+        num_live, num_symbols = num_states - 1, len(dfa.symbol_class)
         self._check_budget(
-            8 * len(LexerColumn) * num_states + 4 * dfa.next_state.size + 2 * dfa.symbol_class.size
+            8 * len(LexerColumn) * num_states + 4 * dfa.next_state.size + 2 * num_symbols
         )
-        first = self._lexers.reserve(num_states - 1)
-        base = first - 1
-        row = self._transitions.reserve((num_states - 1) * num_classes)
-        classes = self._classes.reserve(len(dfa.symbol_class))
-        self._arrays = None
-        live = dfa.next_state[1:]
-        moved = self._transitions.array[row : row + live.size].reshape(live.shape)
-        np.add(live, base, out=moved, where=live != DEAD)  # what is reserved is DEAD
-        self._classes.array[classes : classes + len(dfa.symbol_class)] = dfa.symbol_class
-        table = self._lexers.array[first : first + num_states - 1]
-        table[:, LexerColumn.TRANSITIONS] = row + num_classes * np.arange(num_states - 1)
-        table[:, LexerColumn.CLASSES] = classes
-        table[:, LexerColumn.NUM_SYMBOLS] = len(dfa.symbol_class)
-        table[:, LexerColumn.LABEL] = dfa.label[1:]
-        accepting = np.flatnonzero(dfa.label[1:])
-        table[accepting, LexerColumn.IS_CLOSED] = ~np.any(live[accepting] != DEAD, axis=1)
-        table[:, LexerColumn.IS_BOUNDARY] = dfa.char_boundary[1:]
-        table[:, LexerColumn.REACH] = ALL_LABELS
-        owed = characters_owed(dfa)
-        table[:, LexerColumn.OWED] = owed[1:]
+        first = self._reserve(self._lexers, num_live)
+        transition = self._reserve(self._transitions, num_live * num_classes)
+        symbol = self._reserve(self._classes, num_symbols)
+        arrays = self.arrays()
+        owed = owed_of(dfa)
+        write_dfa(
+            dfa.next_state,
+            dfa.symbol_class,
+            dfa.label,
+            dfa.char_boundary,
+            owed,
+            arrays.lexers,
+            arrays.transitions,
+            arrays.classes,
+            first,
+            transition,
+            symbol,
+        )
         self._most_owed.append(int(owed.max()))
-        return base
+        return first - 1
 
     def set_reach(self, base: int, reach: NDArray[np.int64]) -> None:
         """Write the labels that the states of an added `Dfa` can reach, for states with a window.
@@ -171,8 +184,12 @@ class AutomatonTables:
         count_min: int = 0,
         count_max: int | None = None,
         window: int = ALL_LABELS,
+        goto_labels: int = 0,
+        goto_target: int = 0,
+        pop_labels: int = 0,
+        pop_outcome: int = 0,
     ) -> int:
-        """Add a structural state whose actions are all UNEXPANDED.
+        """Add a structural state whose actions are UNEXPANDED, but for what is given.
 
         Args:
             lexer_start: global lexer state, not accepting (terminals are never empty); DEAD where
@@ -184,6 +201,10 @@ class AutomatonTables:
             count_max: and at most; None is unbounded.
             window: bits of the labels that the state reads, see `StateColumn.WINDOW`. The others
                 are dead here: what leads to them alone is not read. Needs `set_reach`.
+            goto_labels: bits of labels whose action is `Goto(goto_target)`.
+            goto_target: a state.
+            pop_labels: bits of labels whose action is `Pop(pop_outcome)`.
+            pop_outcome: see `Pop`.
 
         Returns:
             The new state, 1 for the first.
@@ -192,14 +213,15 @@ class AutomatonTables:
             LimitExceededError: the tables would take more than `max_bytes`.
         """
         with self.lock:
-            assert self._lexers.array[lexer_start, LexerColumn.LABEL] == NO_LABEL, (
-                "an empty terminal"
-            )
+            assert self._lexers.array[lexer_start, _LABEL] == NO_LABEL, "an empty terminal"
             self._check_budget(_STATE_BYTES + 8 * len(StateColumn) + 24 * num_labels)
-            actions = self._actions.reserve(num_labels)
-            state = self._states.reserve(1)
-            self._arrays = None
-            self._states.array[state] = (
+            actions = self._reserve(self._actions, num_labels)
+            state = self._reserve(self._states, 1)
+            arrays = self.arrays()
+            write_state(
+                arrays.states,
+                arrays.actions,
+                state,
                 lexer_start,
                 actions,
                 num_labels,
@@ -207,12 +229,12 @@ class AutomatonTables:
                 count_min,
                 UNBOUNDED if count_max is None else count_max,
                 self._outcome_id(full_outcome),
-                0,
                 window,
+                goto_labels,
+                goto_target,
+                pop_labels,
+                self._outcome_id(pop_outcome),
             )
-            if window != ALL_LABELS:
-                hidden = [i for i in range(num_labels) if not window >> i & 1]
-                self._actions.array[[actions + i for i in hidden], 0] = ActionKind.DEAD
             return state
 
     def set_action(self, state: int, label: int, action: Action) -> None:
@@ -221,53 +243,48 @@ class AutomatonTables:
             row = self._action_row(state, label)
             match action:
                 case Goto(target):
-                    entry = (ActionKind.GOTO, target, 0)
+                    entry = (_GOTO, target, 0)
                 case Push(resume, inner):
-                    entry = (ActionKind.PUSH, resume, inner)
+                    entry = (_PUSH, resume, inner)
                 case Pop(outcome):
-                    entry = (ActionKind.POP, self._outcome_id(outcome), 0)
+                    entry = (_POP, self._outcome_id(outcome), 0)
                 case Dead():
-                    entry = (ActionKind.DEAD, 0, 0)
+                    entry = (_DEAD, 0, 0)
             self._actions.array[row] = entry
 
     def has_action(self, state: int, label: int) -> bool:
         """Whether the action of (`state`, `label`) is expanded."""
-        first = self._states.array[state, StateColumn.ACTIONS]
-        return bool(self._actions.array[first + label - 1, 0] != ActionKind.UNEXPANDED)
+        first = self._states.array[state, _ACTIONS]
+        return bool(self._actions.array[first + label - 1, 0] != _UNEXPANDED)
 
     def action(self, state: int, label: int) -> Action | None:
         """The action of (`state`, `label`), None while it is unexpanded."""
         row = self._actions.array[self._action_row(state, label)]
         kind, first, second = row.tolist()
-        match kind:
-            case ActionKind.DEAD:
-                return Dead()
-            case ActionKind.GOTO:
-                return Goto(first)
-            case ActionKind.PUSH:
-                return Push(first, second)
-            case ActionKind.POP:
-                return Pop(self._outcomes[first])
-            case _:
-                return None
+        if kind == _GOTO:
+            return Goto(first)
+        if kind == _PUSH:
+            return Push(first, second)
+        if kind == _POP:
+            return Pop(self._outcomes[first])
+        return Dead() if kind == _DEAD else None
 
     def set_resume(self, state: int, outcome: int, target: int) -> None:
         """Write what `state` becomes under `outcome`; the full outcome needs no entry."""
         with self.lock:
             assert self.resume(state, outcome) is None, "a resume is written once"
             self._check_budget(24)
-            row = self._resumes.reserve(1)
-            self._arrays = None
-            first = self._states.array[state, StateColumn.RESUMES]
+            row = self._reserve(self._resumes, 1)
+            first = self._states.array[state, _RESUMES]
             self._resumes.array[row] = (self._outcome_id(outcome), target, first)
-            self._states.array[state, StateColumn.RESUMES] = row
+            self._states.array[state, _RESUMES] = row
 
     def resume(self, state: int, outcome: int) -> int | None:
         """What `state` becomes under `outcome`, None while it is unknown."""
         outcome_id = self._outcome_id(outcome)
-        if outcome_id == self._states.array[state, StateColumn.FULL_OUTCOME]:
+        if outcome_id == self._states.array[state, _FULL_OUTCOME]:
             return state
-        row = int(self._states.array[state, StateColumn.RESUMES])
+        row = int(self._states.array[state, _RESUMES])
         while row:
             known, target, row = (int(x) for x in self._resumes.array[row])
             if known == outcome_id:
@@ -280,7 +297,7 @@ class AutomatonTables:
 
     def lexer_start(self, state: int) -> int:
         """The lexer state in which a structural state begins."""
-        return int(self._states.array[state, StateColumn.LEXER_START])
+        return int(self._states.array[state, _LEXER_START])
 
     def state_row(self, state: int) -> tuple[int, ...]:
         """The columns of a structural state, see `StateColumn`."""
@@ -292,8 +309,8 @@ class AutomatonTables:
 
     def _action_row(self, state: int, label: int) -> int:
         row = self._states.array[state]
-        assert 1 <= label <= row[StateColumn.NUM_LABELS], "no such label in this state"
-        return int(row[StateColumn.ACTIONS]) + label - 1
+        assert 1 <= label <= row[_NUM_LABELS], "no such label in this state"
+        return int(row[_ACTIONS]) + label - 1
 
     def _outcome_id(self, outcome: int) -> int:
         known = self._outcome_ids.get(outcome)
@@ -302,6 +319,14 @@ class AutomatonTables:
             self._outcome_ids[outcome] = known
             self._outcomes.append(outcome)
         return known
+
+    def _reserve(self, pool: GrowingArray, count: int) -> int:
+        before = pool.array
+        first = pool.reserve(count)
+        if pool.array is not before:
+            self._array_bytes += pool.array.nbytes - before.nbytes
+            self._arrays = None
+        return first
 
     def _check_budget(self, more_bytes: int) -> None:
         if self.memory_bytes + more_bytes > self._max_bytes:

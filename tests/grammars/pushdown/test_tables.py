@@ -57,6 +57,24 @@ def test_actions_and_resumes_are_missing_until_they_are_written():
     assert tables.resume(states[51], 1) is None
 
 
+def test_actions_may_be_written_as_the_state_is_made():
+    tables = AutomatonTables()
+    hidden = tables.add_state(lexer_start=0, num_labels=3, is_final=False, window=0b101)
+    state = tables.add_state(
+        lexer_start=0,
+        num_labels=4,
+        is_final=False,
+        goto_labels=0b1001,
+        goto_target=7,
+        pop_labels=0b10,
+        pop_outcome=1 << 99,
+    )
+    assert [tables.action(hidden, label) for label in (1, 2, 3)] == [None, Dead(), None]
+    actions = [tables.action(state, label) for label in (1, 2, 3, 4)]
+    assert actions == [Goto(7), Pop(1 << 99), None, Goto(7)]
+    assert [tables.has_action(state, label) for label in (1, 2, 3)] == [True, True, False]
+
+
 def test_tables_over_their_budget_are_refused():
     empty = AutomatonTables().memory_bytes
     tables = AutomatonTables(max_bytes=empty + 4000)

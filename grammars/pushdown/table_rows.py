@@ -1,0 +1,172 @@
+"""Kernels that write the rows of an automaton and of a structural state into the tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from grammars.automata.kernels import kernel
+from grammars.automata.owed import characters_owed
+from grammars.pushdown.layout import (
+    ALL_LABELS,
+    MAX_WINDOW_LABELS,
+    ActionKind,
+    LexerColumn,
+    StateColumn,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from grammars.automata.dfa import Dfa
+    from grammars.automata.kernels import Bools, Ints
+
+Rows: TypeAlias = "NDArray[np.int64]"
+
+_TRANSITIONS: Final = int(LexerColumn.TRANSITIONS)
+_CLASSES: Final = int(LexerColumn.CLASSES)
+_NUM_SYMBOLS: Final = int(LexerColumn.NUM_SYMBOLS)
+_LABEL: Final = int(LexerColumn.LABEL)
+_IS_CLOSED: Final = int(LexerColumn.IS_CLOSED)
+_IS_BOUNDARY: Final = int(LexerColumn.IS_BOUNDARY)
+_REACH: Final = int(LexerColumn.REACH)
+_OWED: Final = int(LexerColumn.OWED)
+
+_LEXER_START: Final = int(StateColumn.LEXER_START)
+_ACTIONS: Final = int(StateColumn.ACTIONS)
+_NUM_LABELS: Final = int(StateColumn.NUM_LABELS)
+_IS_FINAL: Final = int(StateColumn.IS_FINAL)
+_COUNT_MIN: Final = int(StateColumn.COUNT_MIN)
+_COUNT_MAX: Final = int(StateColumn.COUNT_MAX)
+_FULL_OUTCOME: Final = int(StateColumn.FULL_OUTCOME)
+_RESUMES: Final = int(StateColumn.RESUMES)
+_WINDOW: Final = int(StateColumn.WINDOW)
+
+_EVERY_LABEL: Final = int(ALL_LABELS)
+_DEAD: Final = int(ActionKind.DEAD)
+_GOTO: Final = int(ActionKind.GOTO)
+_POP: Final = int(ActionKind.POP)
+
+_owed: Final[WeakKeyDictionary[Dfa, NDArray[np.int32]]] = WeakKeyDictionary()
+
+
+def owed_of(dfa: Dfa) -> NDArray[np.int32]:
+    """`characters_owed`, remembered for as long as the automaton is."""
+    known = _owed.get(dfa)
+    if known is None:
+        known = _owed[dfa] = characters_owed(dfa)
+    return known
+
+
+@kernel
+def write_dfa(
+    next_state: Ints,
+    symbol_class: NDArray[np.uint16],
+    label: Ints,
+    is_boundary: Bools,
+    owed: Ints,
+    lexers: Rows,
+    transitions: Ints,
+    classes: NDArray[np.uint16],
+    first: int,
+    transition: int,
+    symbol: int,
+) -> None:
+    """Write the live states of a `Dfa` (its fields come first) into the tables.
+
+    Args:
+        next_state: see `Dfa`, as the next three.
+        symbol_class: uint16, (num_symbols,).
+        label: int32, (num_states,).
+        is_boundary: bool, (num_states,).
+        owed: int32, (num_states,), see `characters_owed`.
+        lexers: see `TableArrays`, as the next two.
+        transitions: int32.
+        classes: uint16.
+        first: the row of state 1 in `lexers`.
+        transition: where in `transitions` its row begins.
+        symbol: where in `classes` the automaton's begin.
+    """
+    num_states, num_classes = next_state.shape
+    num_symbols = symbol_class.shape[0]
+    for i in range(num_symbols):
+        classes[symbol + i] = symbol_class[i]
+    for state in range(1, num_states):
+        row = first + state - 1
+        begin = transition + (state - 1) * num_classes
+        is_closed = label[state] != 0
+        for column in range(num_classes):
+            target = next_state[state, column]
+            if target != 0:
+                is_closed = False
+                transitions[begin + column] = target + first - 1
+            else:
+                transitions[begin + column] = 0
+        lexers[row, _TRANSITIONS] = begin
+        lexers[row, _CLASSES] = symbol
+        lexers[row, _NUM_SYMBOLS] = num_symbols
+        lexers[row, _LABEL] = label[state]
+        lexers[row, _IS_CLOSED] = is_closed
+        lexers[row, _IS_BOUNDARY] = is_boundary[state]
+        lexers[row, _REACH] = _EVERY_LABEL
+        lexers[row, _OWED] = owed[state]
+
+
+@kernel
+def write_state(
+    states: Rows,
+    actions: Rows,
+    state: int,
+    lexer_start: int,
+    first_action: int,
+    num_labels: int,
+    is_final: bool,
+    count_min: int,
+    count_max: int,
+    full_outcome: int,
+    window: int,
+    goto_labels: int,
+    goto_target: int,
+    pop_labels: int,
+    pop_outcome: int,
+) -> None:
+    """Write the row of a structural state, and the actions that are known as it is made.
+
+    Args:
+        states: see `TableArrays`.
+        actions: see `TableArrays`.
+        state: its row, as the columns that follow.
+        lexer_start: see `StateColumn`, as the next seven.
+        first_action: row of label 1.
+        num_labels: labels.
+        is_final: flag.
+        count_min: characters.
+        count_max: characters.
+        full_outcome: outcome id.
+        window: the actions of labels that it hides are DEAD.
+        goto_labels: bit l - 1 is set for the labels that lead to `goto_target`.
+        goto_target: a state.
+        pop_labels: bits of the labels that pop with `pop_outcome`.
+        pop_outcome: outcome id.
+    """
+    states[state, _LEXER_START] = lexer_start
+    states[state, _ACTIONS] = first_action
+    states[state, _NUM_LABELS] = num_labels
+    states[state, _IS_FINAL] = is_final
+    states[state, _COUNT_MIN] = count_min
+    states[state, _COUNT_MAX] = count_max
+    states[state, _FULL_OUTCOME] = full_outcome
+    states[state, _RESUMES] = 0
+    states[state, _WINDOW] = window
+    for label in range(min(num_labels, MAX_WINDOW_LABELS)):
+        row = first_action + label
+        if not (window >> label) & 1:
+            actions[row, 0] = _DEAD
+        elif (goto_labels >> label) & 1:
+            actions[row, 0] = _GOTO
+            actions[row, 1] = goto_target
+        elif (pop_labels >> label) & 1:
+            actions[row, 0] = _POP
+            actions[row, 1] = pop_outcome
