@@ -1,14 +1,16 @@
-"""The agent of the examples, against scripted models: it ends in every case."""
+"""The agents of the examples, over both SDKs, against scripted models: they end in every case."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
 
+import anthropic
 import openai
 import pytest
 
-from examples.agent_loop import TOOLS, AgentError, Limits, Tool, answer_call, run_agent
+from examples import agent_loop, anthropic_loop
+from examples.agent_loop import TOOLS, AgentError, Limits, Tool, answer_call
 from tests.support.chat_server import MODEL, make_services, running
 
 
@@ -20,43 +22,88 @@ TIMES = call("calculate", left=7, operator="*", right=6)
 BY_ZERO = call("calculate", left=7, operator="/", right=0)
 
 
-def run(*texts, limits=None, tools=TOOLS):
-    services = make_services(*texts)
-    with (
-        running(services) as url,
-        openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client,
-    ):
-        return run_agent(client, MODEL, "What is 7 * 6?", tools, limits or Limits()), services
+def run_openai(url, *arguments):
+    with openai.OpenAI(base_url=f"{url}/v1", api_key="none") as client:
+        return agent_loop.run_agent(client, *arguments)
 
 
-def test_calls_are_answered_until_the_model_answers():
+def run_anthropic(url, *arguments):
+    with anthropic.Anthropic(base_url=url, api_key="none") as client:
+        return anthropic_loop.run_agent(client, *arguments)
+
+
+@pytest.fixture(params=[run_openai, run_anthropic], ids=["openai", "anthropic"])
+def run(request):
+    """Runs an agent against a model that writes these texts; gives its answer and the services."""
+
+    def run_agent(*texts, limits=None, tools=TOOLS, **engine_options):
+        services = make_services(*texts, **engine_options)
+        with running(services) as url:
+            answer = request.param(url, MODEL, "What is 7 * 6?", tools, limits or Limits())
+        return answer, services
+
+    return run_agent
+
+
+def prompt_of(services, index):
+    token_ids = services.engine.requests[index].prompt_token_ids
+    vocabulary = services.vocabulary
+    return b"".join(vocabulary.token_bytes.get(token_id, b"") for token_id in token_ids).decode()
+
+
+def test_calls_are_answered_until_the_model_answers(run):
     answer, services = run(TIMES, f"{TIMES}\n{call('day_of_week')}", "It is 42.")
     assert answer == "It is 42."
     assert len(services.engine.requests) == 3
+    assert "\n42" in prompt_of(services, 1)
 
 
-def test_what_a_tool_raises_goes_back_to_the_model():
-    assert run(BY_ZERO, "That has no answer.")[0] == "That has no answer."
-    assert "ZeroDivisionError" in answer_call(
-        TOOLS, "calculate", '{"left": 7, "operator": "/", "right": 0}'
-    )
-    assert "KeyError" in answer_call(TOOLS, "unknown", "{}")
+def test_what_a_tool_raises_goes_back_to_the_model(run):
+    answer, services = run(BY_ZERO, "That has no answer.")
+    assert answer == "That has no answer."
+    assert "ZeroDivisionError" in prompt_of(services, 1)
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("name", "arguments", "answer"),
     [
-        ({"max_repeats": 1}, "the same call was made 2 times"),
-        ({"max_repeats": 100, "max_rounds": 3}, "no answer after 3 rounds"),
-        ({"max_tokens": 10}, "more than 10 tokens were used"),
-        ({"max_seconds": 0.0}, "it took longer than 0 seconds"),
+        ("calculate", '{"left": 7, "operator": "*", "right": 6}', ("42", False)),
+        ("unknown", "{}", ('{"error": "KeyError: \'unknown\'"}', True)),
+        ("day_of_week", '{"day": 1', None),
     ],
 )
-def test_every_limit_ends_it(changes, message):
+def test_every_call_has_an_answer(name, arguments, answer):
+    found, is_error = answer_call(TOOLS, name, arguments)
+    assert is_error == ("error" in found)
+    assert answer in (None, (found, is_error))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message", "num_requests"),
+    [
+        ({"max_repeats": 1}, "calculate was called 2 times with the same arguments", 2),
+        ({"max_repeats": 100, "max_rounds": 3}, "no answer after 3 rounds", 3),
+        ({"max_tokens": 200}, "200 tokens were used", 1),
+        ({"max_seconds": 0.0}, "it took longer than 0 seconds", 0),
+    ],
+)
+def test_every_limit_ends_it(run, changes, message, num_requests, capsys):
     with pytest.raises(AgentError, match=message):
         run(TIMES, limits=replace(Limits(), **changes))
+    rounds_with_calls = capsys.readouterr().out.count("  calculate {")
+    assert rounds_with_calls == min(num_requests, changes.get("max_repeats", num_requests))
 
 
-def test_a_tool_without_arguments_is_called_with_none():
+def test_a_repeat_is_seen_among_parallel_calls(run):
+    with pytest.raises(AgentError, match="calculate was called 2 times"):
+        run(f"{TIMES}\n{TIMES}\n{call('day_of_week')}", limits=Limits(max_repeats=1))
+
+
+def test_a_request_that_hangs_ends_with_the_time(run):
+    with pytest.raises(AgentError, match=r"it took longer than 0\.5 seconds"):
+        run("It is 42.", limits=Limits(max_seconds=0.5), pause_after=0)
+
+
+def test_a_tool_without_arguments_is_called_with_none(run):
     tools = {"now": Tool(lambda: "noon", "The time.", {"type": "object", "properties": {}})}
     assert run(call("now"), "It is noon.", tools=tools)[0] == "It is noon."
