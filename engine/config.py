@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias, get_args
 
 import torch
 
@@ -21,6 +21,9 @@ _DTYPES: dict[str, torch.dtype] = {
     "float16": torch.float16,
 }
 
+Quantization: TypeAlias = Literal["none", "int8", "int4"]
+"""What the weights of linear layers are kept in; "none": the model's dtype."""
+
 
 @dataclass(frozen=True, slots=True)
 class EngineConfig:
@@ -30,6 +33,8 @@ class EngineConfig:
         dtype: of weights and activations; auto is bfloat16 where the device computes in it, else
             float32.
         device: "auto" (CUDA where there is one, else CPU), "cpu", "cuda" or "cuda:<index>".
+        quantization: bits of the linear layers' weights, the output head left out: int8 loses
+            little; int4 needs bitsandbytes and loses more, the smaller the model the more.
         block_size: tokens in one block of the KV pool.
         num_blocks: blocks in the KV pool; None: as many as `kv_cache_bytes` holds.
         kv_cache_bytes: memory of the KV pool; None: 2 GiB on the CPU, 85 % of what is free on CUDA.
@@ -54,6 +59,7 @@ class EngineConfig:
 
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     device: str = "auto"
+    quantization: Quantization = "none"
     block_size: int = 16
     num_blocks: int | None = None
     kv_cache_bytes: int | None = None
@@ -71,9 +77,13 @@ class EngineConfig:
     automata_bytes: int = 256 * 1024**2
 
     def __post_init__(self) -> None:
-        if self.dtype != "auto" and self.dtype not in _DTYPES:
-            known = ", ".join(["auto", *_DTYPES])
-            raise InvalidConfigError("dtype", self.dtype, f"unknown; use one of {known}")
+        for name, known in (
+            ("dtype", ("auto", *_DTYPES)),
+            ("quantization", get_args(Quantization)),
+        ):
+            given = getattr(self, name)
+            if given not in known:
+                raise InvalidConfigError(name, given, f"unknown; use one of {', '.join(known)}")
         for option in (
             "block_size",
             "max_num_seqs",

@@ -22,6 +22,7 @@ from engine.load_guard import check_architecture, check_numbers, eager_logits, m
 from engine.model_info import ModelInfo
 from engine.model_runner import ModelRunner
 from engine.packed_linear import can_pack, pack_linear_layers
+from engine.quantization import check_quantization, num_weight_bytes, quantize_linear_layers
 from engine.request import SamplingParams
 from engine.sampler.bitmask import bitmask_width
 from engine.sampler.sampler import sample
@@ -61,13 +62,14 @@ def load_engine(
     progress = progress or _log_stage
     device = resolve_device(config)
     dtype = resolve_dtype(config, device)
+    check_quantization(config.quantization, device)
     progress("weights")
-    model = load_model(model_folder, dtype=dtype, device=device)
-    return build_engine(model, config, name=model_folder.name, progress=progress)
+    model = load_model(model_folder, dtype=dtype)
+    return build_engine(model, config, name=model_folder.name, device=device, progress=progress)
 
 
-def load_model(model_folder: Path, *, dtype: torch.dtype, device: torch.device) -> PreTrainedModel:
-    """The model in eval mode; safetensors only, no code from the folder, nothing from the network.
+def load_model(model_folder: Path, *, dtype: torch.dtype) -> PreTrainedModel:
+    """The model on the CPU, in eval mode; safetensors only, no code from the folder, no network.
 
     Raises:
         ModelRefusedError: there is no loadable model in the folder, or it lacks weights.
@@ -94,20 +96,25 @@ def load_model(model_folder: Path, *, dtype: torch.dtype, device: torch.device) 
             f"{model_folder.name} lacks {len(missing)} of the model's weights, {missing[0]} first; "
             "its files are incomplete or of another architecture"
         )
-    model.to(device)  # type: ignore[arg-type]  # transformers wraps it without its types
     model.eval()  # type: ignore[no-untyped-call]
     return model
 
 
 def build_engine(
-    model: PreTrainedModel, config: EngineConfig, *, name: str, progress: Progress | None = None
+    model: PreTrainedModel,
+    config: EngineConfig,
+    *,
+    name: str,
+    device: torch.device | None = None,
+    progress: Progress | None = None,
 ) -> Engine:
     """An engine around a loaded model, which it owns and changes from now on.
 
     Args:
-        model: in eval mode, on its device, in its dtype.
-        config: the options; device and dtype are the model's own.
+        model: in eval mode, in its dtype.
+        config: the options; device and dtype are not read from it.
         name: for `ModelInfo`.
+        device: where the model is moved; None: it stays where it is.
         progress: told about each stage.
 
     Raises:
@@ -115,9 +122,13 @@ def build_engine(
         InvalidConfigError: an option cannot be honoured for this model on this machine.
     """
     progress = progress or _log_stage
-    device, dtype = model.device, model.dtype
+    device, dtype = device or model.device, model.dtype
     num_parameters = model.num_parameters()
     check_architecture(model)
+    if config.quantization != "none":
+        progress(f"weights in {config.quantization}")
+        quantize_linear_layers(model, config.quantization, device)
+    model.to(device)  # type: ignore[arg-type]  # transformers wraps it without its types
     progress("self-test")
     expected = eager_logits(model)
     if config.pack_linear_weights and can_pack(device, dtype):
@@ -149,6 +160,8 @@ def build_engine(
         architecture=type(model).__name__,
         num_parameters=num_parameters,
         dtype=str(dtype).removeprefix("torch."),
+        quantization=config.quantization,
+        num_weight_bytes=num_weight_bytes(model),
         device=str(device),
         padded_vocab_size=padded_vocab_size,
         eos_token_ids=eos_token_ids(model, padded_vocab_size),

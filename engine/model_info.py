@@ -14,6 +14,8 @@ class ModelInfo:
         architecture: the transformers class, "LlamaForCausalLM".
         num_parameters: weights, tied ones counted once.
         dtype: "float32", "bfloat16" or "float16".
+        quantization: of the linear layers' weights: "none", "int8" or "int4".
+        num_weight_bytes: memory of all weights as they are kept.
         device: "cpu" or "cuda:0".
         padded_vocab_size: rows of the output head; may be more than the tokenizer has ids.
         eos_token_ids: of the generation config and of the model's config, in that order.
@@ -25,6 +27,8 @@ class ModelInfo:
     architecture: str
     num_parameters: int
     dtype: str
+    quantization: str
+    num_weight_bytes: int
     device: str
     padded_vocab_size: int
     eos_token_ids: tuple[int, ...]

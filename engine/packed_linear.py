@@ -31,6 +31,11 @@ class PackedLinear(nn.Module):
         )
         self.bias = None if linear.bias is None else linear.bias.detach()
 
+    @property
+    def num_bytes(self) -> int:
+        """Of the weight."""
+        return int(self.weight.numel() * self.weight.element_size())
+
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
         """(..., in_features) -> (..., out_features)."""
         output: torch.Tensor = torch.ops.mkldnn._linear_pointwise(  # noqa: SLF001  # no public name

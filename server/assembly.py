@@ -178,8 +178,10 @@ def _launch_engine(
 def _facts(engine: RunningEngine) -> str:
     """What the options and the machine came to, for a person."""
     info = engine.info
+    quantized = "" if info.quantization == "none" else f", weights in {info.quantization}"
     return (
-        f"{info.num_parameters / 1e6:,.0f} million parameters in {info.dtype} on {info.device}, "
+        f"{info.num_parameters / 1e6:,.0f} million parameters in {info.dtype}{quantized} "
+        f"({info.num_weight_bytes / 1e6:,.0f} MB) on {info.device}, "
         f"up to {engine.max_model_len} tokens of prompt and answer together"
     )
 

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from server.answer.bodies import Json
     from server.services import ServedModel
 
-_DTYPES: Final = {"float32": ("F32", 4), "float16": ("F16", 2), "bfloat16": ("BF16", 2)}
-"""The engine's name of a type -> that of GGUF files, and its bytes."""
+_DTYPES: Final = {"float32": "F32", "float16": "F16", "bfloat16": "BF16"}
+"""The engine's name of a type -> that of GGUF files."""
 
 
 def model_body(name: str, model: ServedModel) -> Json:
@@ -21,7 +21,7 @@ def model_body(name: str, model: ServedModel) -> Json:
         "name": name,
         "model": name,
         "modified_at": _modified_at(model),
-        "size": 0 if model.info is None else _num_bytes(model.info),
+        "size": 0 if model.info is None else model.info.num_weight_bytes,
         "digest": hashlib.sha256(model.fingerprint.encode()).hexdigest(),
         "details": _details(model.info),
     }
@@ -57,7 +57,7 @@ def _details(info: ModelInfo | None) -> Json:
         "family": family,
         "families": [family],
         "parameter_size": "" if info is None else _short(info.num_parameters),
-        "quantization_level": "" if info is None else _DTYPES[info.dtype][0],
+        "quantization_level": "" if info is None else _level(info),
     }
 
 
@@ -65,8 +65,9 @@ def _family(info: ModelInfo | None) -> str:
     return "unknown" if info is None else info.architecture.removesuffix("ForCausalLM").lower()
 
 
-def _num_bytes(info: ModelInfo) -> int:
-    return info.num_parameters * _DTYPES[info.dtype][1]
+def _level(info: ModelInfo) -> str:
+    """Of the weights; ours are none of GGUF's, so they keep their own names."""
+    return _DTYPES[info.dtype] if info.quantization == "none" else info.quantization.upper()
 
 
 def _short(count: int) -> str:
