@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grammars.masks.distinct_walk import DistinctPoint
+    from grammars.masks.key_frames import KeyPoint
     from grammars.masks.rows import MaskRow
+    from grammars.masks.steps import Hop
 
 WINDOW_SIZE: Final = 8
 """Frames that a kernel is given at first; few tokens pop more than three."""
@@ -23,6 +25,7 @@ class Frame:
 
     state: int
     below: Frame | None = field(repr=False)
+    depth: int
 
     def states(self, most: int | None = None) -> tuple[int, ...]:
         """The states of this frame and those below, the nearest first, at most `most`."""
@@ -53,10 +56,12 @@ class Configuration:
         mask: the tokens allowed next, once they were asked for.
         forced: the tokens that must come next, once they were asked for.
         num_to_complete: tokens that complete the text, once they were asked for.
-        point: where the text is among earlier texts that it must differ from, while there are such;
-            then this configuration belongs to one text, and is not shared.
         most_to_complete: the same after the token that is worst for it.
+        keys: the keys of open objects that must differ, while there are such.
+        point: where the text is among earlier texts that it must differ from, while keys alone do
+            not tell. With either of them a configuration belongs to one text, and is not shared.
         following: token id -> configuration after it, for tokens that were accepted here before.
+        hops: token id -> where the automaton goes with it; only where texts must differ.
     """
 
     state: int
@@ -70,8 +75,25 @@ class Configuration:
     forced: tuple[int, ...] | None = None
     num_to_complete: int | None = None
     most_to_complete: int | None = None
+    keys: KeyPoint | None = field(default=None, repr=False)
     point: DistinctPoint | None = field(default=None, repr=False)
     following: dict[int, Configuration] = field(default_factory=dict, repr=False)
+    hops: dict[int, Hop] = field(default_factory=dict, repr=False)
+
+    @property
+    def depth(self) -> int:
+        """How many frames are below the top."""
+        return 0 if self.below is None else self.below.depth
+
+    @property
+    def shared(self) -> Configuration:
+        """Where the automaton is, without what one text has written."""
+        return self if self.keys is None else self.keys.shared
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether all texts that are here may share it."""
+        return self.keys is None and self.point is None
 
 
 class ConfigurationTable:
@@ -93,7 +115,8 @@ class ConfigurationTable:
         key = (state, below)
         found = self._frames.get(key)
         if found is None:
-            found = self._frames[key] = Frame(state, below)
+            depth = 1 if below is None else below.depth + 1
+            found = self._frames[key] = Frame(state, below, depth)
         return found
 
     def configuration(
@@ -120,6 +143,7 @@ class ConfigurationTable:
         """Forget everything, also what the configurations know of each other."""
         for configuration in self._configurations.values():
             configuration.following.clear()
+            configuration.hops.clear()
             configuration.mask = None
         self._frames.clear()
         self._configurations.clear()

@@ -88,14 +88,14 @@ class DistinctTokens:
             point: where.
             words: the tokens that the automaton allows there.
         """
-        found = [t for tokens in self._repeating(point) for t in _allowed(tokens, words)]
+        found = [t for tokens in self._repeating(point) for t in allowed_among(tokens, words)]
         if not point.frames:
             crossing = self._crossing.nowhere
         elif point.scanned == OUTSIDE:
             crossing = self._crossing.outside
         else:
             crossing = self._crossing.in_string
-        return [*found, *self._refused_crossing(point, _allowed(crossing, words))]
+        return [*found, *self._refused_crossing(point, allowed_among(crossing, words))]
 
     def refused_by_scan(self, point: DistinctPoint, words: Bitmask) -> list[int]:
         """The same, token by token: the plain reference."""
@@ -163,7 +163,7 @@ def _ends_at_most_one_text(before: DistinctPoint, after: DistinctPoint) -> bool:
     return is_at_most_one and all(a is b for a, b in outer)
 
 
-def _allowed(token_ids: NDArray[np.int32], words: Bitmask) -> list[int]:
+def allowed_among(token_ids: NDArray[np.int32], words: Bitmask) -> list[int]:
     """Those of the tokens that are in a row."""
     found: list[int] = token_ids[(words[token_ids >> 5] >> (token_ids & 31)) & 1 != 0].tolist()
     return found

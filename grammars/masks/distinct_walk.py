@@ -63,6 +63,7 @@ class DistinctFrame:
         text: of it what earlier tokens wrote.
         tail: of it what the last token wrote.
         cursors: where it is in the earlier texts that it may still become.
+        is_endless: whether the keys are `Distinct.ENDLESS_KEYS`.
     """
 
     depth: int
@@ -72,6 +73,7 @@ class DistinctFrame:
     text: _Rope = None
     tail: bytes = b""
     cursors: tuple[Cursor, ...] = ()
+    is_endless: bool = False
 
     @property
     def is_free(self) -> bool:
@@ -88,20 +90,19 @@ class DistinctFrame:
         if not self.is_open or (byte == _COMMA and not self.tail and self.text is None):
             return self  # the comma before a key
         cursors = tuple([after for cursor in self.cursors for after in cursor.step(byte)])
-        tail = self.tail + bytes((byte,))
-        return DistinctFrame(
-            self.depth, self.has_keys, self.seen, self.is_open, self.text, tail, cursors
-        )
+        return replace(self, tail=self.tail + bytes((byte,)), cursors=cursors)
 
     def opened(self) -> DistinctFrame:
         """The frame before its next text."""
         cursors = tuple(_beginnings(self.seen))
-        return DistinctFrame(self.depth, self.has_keys, self.seen, cursors=cursors)
+        return replace(self, is_open=True, text=None, tail=b"", cursors=cursors)
 
     def closed(self) -> DistinctFrame:
         """The frame after its text has ended."""
         form = self.written if self.has_keys else form_of(self.written)
-        return DistinctFrame(self.depth, self.has_keys, Seen(form, self.seen), is_open=False)
+        return replace(
+            self, seen=Seen(form, self.seen), is_open=False, text=None, tail=b"", cursors=()
+        )
 
     def sealed(self) -> DistinctFrame:
         """The same frame, ready for the next token."""
@@ -266,7 +267,8 @@ class DistinctWalk:
         if depth > len(before.below):
             kind = self._states.distinct_texts(after.state)
             if kind is not Distinct.NOTHING:
-                frames = (*frames, DistinctFrame(depth, has_keys=kind is Distinct.KEYS))
+                has_keys, is_endless = kind is not Distinct.ELEMENTS, kind is Distinct.ENDLESS_KEYS
+                frames = (*frames, DistinctFrame(depth, has_keys, is_endless=is_endless))
             return DistinctPoint(after, frames, point.scanned)
         if frames and frames[-1].depth > depth:
             frames = frames[:-1]

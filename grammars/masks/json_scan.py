@@ -50,3 +50,12 @@ def scan(symbol: int, state: int) -> tuple[int | None, int]:
         return symbol, _DIGITS if symbol == ord("u") else _INSIDE
     digit = ord(chr(symbol).lower())
     return digit, state + 1 if state < _DIGITS + 3 else _INSIDE
+
+
+def scan_all(data: bytes, state: int) -> int:
+    """Where the scanner is after some bytes."""
+    if state <= _INSIDE and b'"' not in data and b"\\" not in data:
+        return state
+    for byte in data:
+        _, state = scan(byte, state)
+    return state

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -40,7 +40,7 @@ class RowPool:
     """
 
     def __init__(self, end_row: NDArray[np.uint32], row_ids: Iterator[int]) -> None:
-        self._end_row = end_row
+        self.end_row = end_row
         self._row_ids = row_ids
         self._rows: dict[int, list[MaskRow]] = {}  # by fingerprint
         self._factors = _factors(len(end_row))
@@ -59,11 +59,18 @@ class RowPool:
         for known in alike:
             if known.words.tobytes() == content:
                 return known
-        has_text = bool((words & ~self._end_row).any())
+        has_text = bool((words & ~self.end_row).any())
         row = MaskRow(next(self._row_ids), np.frombuffer(content, np.int32), has_text)
         alike.append(row)
         self._num_bytes += len(content)
         return row
+
+    def without(self, row: MaskRow, token_ids: Iterable[int]) -> MaskRow:
+        """A row without some of its tokens."""
+        words = row.words.view(np.uint32).copy()
+        for token_id in token_ids:
+            words[token_id >> 5] &= ~np.uint32(1 << (token_id & 31))
+        return self.intern(words)
 
     def clear(self) -> None:
         """Forget all rows."""

@@ -96,9 +96,15 @@ class Runner:
         self._work = Workspace(
             arena=self._new_arena(0),
             path=np.zeros((tokens.longest + 1, 5), np.int64),
+            fired=np.zeros((2 * tokens.longest + 2, 3), np.int64),
             missing=np.zeros((MAX_MISSING, 3), np.int64),
-            met=np.zeros(3, np.int64),
+            met=np.zeros(4, np.int64),
         )
+
+    @property
+    def fired(self) -> NDArray[np.int64]:
+        """What fired in the last `step`, see `walk.step`."""
+        return self._work.fired
 
     def step(self, configuration: Configuration, token_id: int | None) -> NDArray[np.int64]:
         """Read a token (None: nothing); the result, see `walk.step`, is reused by the next call."""

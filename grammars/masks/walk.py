@@ -61,15 +61,18 @@ class Workspace(NamedTuple):
     Attributes:
         arena: int64, (size of the window + 2 * symbols to read + 1, 2): the stacks, see `Machine`.
         path: int64, (depth of the trie + 1, 5): the points on the way to a node of `walk`.
+        fired: int64, (capacity, 3): the labels that fired, as far as there is room: by `step` the
+            symbols read before, frames that were pushed (-1: popped), the structural state after.
         missing: int64, (capacity, 3): what the kernel did not know: MISSING_ACTION, state, label;
             or MISSING_RESUME, state, outcome id.
-        met: int64, (3,), made zero by the caller: how many entries are missing (also those that
+        met: int64, (4,), made zero by the caller: how many entries are missing (also those that
             found no room); how many frames of the window were looked at; 1 if one below it was
-            asked for.
+            asked for; how many labels have fired.
     """
 
     arena: Ints
     path: Ints
+    fired: Ints
     missing: Ints
     met: Ints
 
@@ -79,6 +82,12 @@ MISSING_RESUME: Final = np.int64(1)
 NUM_MISSING: Final = 0
 NUM_FRAMES_SEEN: Final = 1
 IS_BELOW_WINDOW: Final = 2
+NUM_FIRED: Final = 3
+
+FIRED_AFTER: Final = 0
+FIRED_CHANGE: Final = 1
+FIRED_STATE: Final = 2
+"""Columns of `Workspace.fired`."""
 
 
 class Machine(NamedTuple):
@@ -132,6 +141,15 @@ def _note_missing(kind: Int, state: int, entry: int, work: Workspace) -> None:
 
 
 @lean_helper
+def _note_fired(change: int, target: int, work: Workspace) -> None:
+    index = work.met[NUM_FIRED]
+    if index < len(work.fired):
+        work.fired[index, FIRED_CHANGE] = change
+        work.fired[index, FIRED_STATE] = target
+    work.met[NUM_FIRED] = index + 1
+
+
+@lean_helper
 def _resume(state: int, outcome: int, machine: Machine) -> int:
     """What `state` becomes under an outcome id; 0 where that is not known yet."""
     states, resumes = machine.tables.states, machine.tables.resumes
@@ -155,12 +173,13 @@ def _fire(label: int, point: Point, machine: Machine) -> Point:
     row = states[point.state, _ACTIONS] + label - 1
     kind = actions[row, 0]
     target = int(actions[row, 1])
-    frame, used = point.frame, point.used
+    frame, used, change = point.frame, point.used, 0
     if kind == _PUSH:
         arena[used, 0] = target
         arena[used, 1] = frame
         frame = used
         used += 1
+        change = 1
         target = int(actions[row, 2])
     elif kind == _POP:
         if frame == NO_FRAME:
@@ -171,12 +190,14 @@ def _fire(label: int, point: Point, machine: Machine) -> Point:
             machine.work.met[NUM_FRAMES_SEEN] = max(seen, frame + 1)
         target = _resume(int(arena[frame, 0]), target, machine)
         frame = int(arena[frame, 1])
+        change = -1
     elif kind != _GOTO:
         if kind == _UNEXPANDED:
             _note_missing(MISSING_ACTION, point.state, label, machine.work)
         return _refused()
     if target == 0:
         return _refused()
+    _note_fired(change, target, machine.work)
     return Point(target, int(states[target, _LEXER_START]), 0, frame, used, True)
 
 
@@ -245,11 +266,12 @@ def _machine(
     resumes: Ints,
     arena: Ints,
     path: Ints,
+    fired: Ints,
     missing: Ints,
     met: Ints,
 ) -> Machine:
     tables = TableArrays(lexers, transitions, classes, states, actions, resumes)
-    work = Workspace(arena, path, missing, met)
+    work = Workspace(arena, path, fired, missing, met)
     num_window = len(window)
     for i in range(num_window):
         work.arena[i, 0] = window[i]
@@ -288,6 +310,7 @@ def walk(
     row: NDArray[np.uint32],
     arena: Ints,
     path: Ints,
+    fired: Ints,
     missing: Ints,
     met: Ints,
 ) -> None:
@@ -316,8 +339,9 @@ def walk(
         actions: see there.
         resumes: see there.
         row: the bitmask; bits are added.
-        arena: this and the next three are a `Workspace`.
+        arena: this and the next four are a `Workspace`.
         path: see there.
+        fired: see there.
         missing: see there.
         met: see there.
     """
@@ -331,6 +355,7 @@ def walk(
         resumes,
         arena,
         path,
+        fired,
         missing,
         met,
     )
@@ -458,6 +483,7 @@ def ends(
     slots: NDArray[np.int32],
     arena: Ints,
     path: Ints,
+    fired: Ints,
     missing: Ints,
     met: Ints,
 ) -> int:
@@ -486,8 +512,9 @@ def ends(
             `step`, where the states of the pushed frames begin in `pushes`, a hash.
         pushes: int64, flat; states of pushed frames, the nearest to the top first.
         slots: int32, zeros, a power of two and more than twice as many as points: numbers by hash.
-        arena: this and the next three are a `Workspace`.
+        arena: this and the next four are a `Workspace`.
         path: see there.
+        fired: see there.
         missing: see there.
         met: see there.
 
@@ -504,6 +531,7 @@ def ends(
         resumes,
         arena,
         path,
+        fired,
         missing,
         met,
     )
@@ -583,6 +611,7 @@ def step(
     result: Ints,
     arena: Ints,
     path: Ints,
+    fired: Ints,
     missing: Ints,
     met: Ints,
 ) -> None:
@@ -604,8 +633,10 @@ def step(
         result: int64, (PUSHED + 2 * len(string),): the point after it (STATE is 0 if refused) and
             whether the text is complete there; the number of window frames that are gone; the
             number of frames put on those that are left, and their states, the deepest first.
-        arena: this and the next three are a `Workspace`.
+            What fired on the way is in `fired`, ended by a row whose state is 0.
+        arena: this and the next four are a `Workspace`.
         path: see there.
+        fired: see there.
         missing: see there.
         met: see there.
     """
@@ -619,19 +650,27 @@ def step(
         resumes,
         arena,
         path,
+        fired,
         missing,
         met,
     )
     point = _start(state, lexer, counted, is_fresh, window)
-    for symbol in string:
-        point = advance(np.int64(symbol), point, machine)
+    for index in range(len(string)):
+        num_before = met[NUM_FIRED]
+        point = advance(np.int64(string[index]), point, machine)
         if point.state == 0:
             break
+        num_fired = met[NUM_FIRED]
+        for i in range(num_before, num_fired):  # one that fires before the symbol, one after it
+            is_after = point.is_fresh and i == num_fired - 1
+            fired[i, FIRED_AFTER] = index + is_after
     result[STATE], result[LEXER], result[COUNTED] = point.state, point.lexer, point.counted
     if point.state == 0:
         return
     result[IS_FRESH] = point.is_fresh
+    num_fired = met[NUM_FIRED]
     result[IS_COMPLETE] = _is_complete(point, machine)
+    fired[num_fired, FIRED_STATE] = 0
     num_pushed = 0
     frame = point.frame
     while frame >= machine.num_window:
@@ -662,6 +701,7 @@ def force(
     is_live: NDArray[np.bool_],
     arena: Ints,
     path: Ints,
+    fired: Ints,
     missing: Ints,
     met: Ints,
 ) -> int:
@@ -681,8 +721,9 @@ def force(
         resumes: see there.
         found: uint16, (limit,); set to the symbols that are followed.
         is_live: bool, (num_symbols,); set to the symbols that may come after them.
-        arena: this and the next three are a `Workspace`.
+        arena: this and the next four are a `Workspace`.
         path: see there.
+        fired: see there.
         missing: see there.
         met: see there.
 
@@ -699,6 +740,7 @@ def force(
         resumes,
         arena,
         path,
+        fired,
         missing,
         met,
     )

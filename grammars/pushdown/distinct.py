@@ -9,11 +9,16 @@ remember what was written; it says where the rule holds, and `masks/distinct_wal
 from __future__ import annotations
 
 from enum import Enum
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from grammars.automata.codepoint_dfa import CodePointDfa
+from grammars.automata.lengths import measure
 from grammars.pushdown.configs import ArrayElement, ObjectMember, ValueThen
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from grammars.pushdown.configs import Config, ConfigTable
 
 
@@ -23,6 +28,8 @@ class Distinct(Enum):
     NOTHING = "nothing"
     ELEMENTS = "elements"
     KEYS = "keys"
+    ENDLESS_KEYS = "endless keys"
+    """Keys that forbid a repeat in every item; each beginning of one begins infinitely many."""
 
 
 def distinct_texts(config: Config) -> Distinct:
@@ -36,6 +43,31 @@ def distinct_texts(config: Config) -> Distinct:
             return Distinct.KEYS
         case _:
             return Distinct.NOTHING
+
+
+def distinct_in(configs: Sequence[Config]) -> Distinct:
+    """What must differ in the frame that some configs open together."""
+    kinds = map(distinct_texts, configs)
+    found = next((kind for kind in kinds if kind is not Distinct.NOTHING), Distinct.NOTHING)
+    if found is Distinct.KEYS and all(map(_has_endless_keys, configs)):
+        return Distinct.ENDLESS_KEYS
+    return found
+
+
+def _has_endless_keys(config: Config) -> bool:
+    """Whether an object never runs out of undeclared keys; true also where there are none."""
+    return (
+        isinstance(config, ObjectMember)
+        and config.context.has_distinct_keys
+        and all(_is_endless(key) for key in config.layout.keys if isinstance(key, CodePointDfa))
+    )
+
+
+@lru_cache(maxsize=256)
+def _is_endless(keys: CodePointDfa) -> bool:
+    """Whether each beginning of a text begins infinitely many; all keys but some always do."""
+    _, longest = measure(keys.next_state, keys.accepting)
+    return bool((longest[1:] < 0).all())
 
 
 def forbids_repeat(config: Config, configs: ConfigTable) -> bool:

@@ -95,7 +95,7 @@ def _cut(
     Where some lengths do not occur, single keys of the first parts make up for it: a large language
     has as many parts as are asked for.
     """
-    listed = _listed(keys)
+    listed = listed_keys(keys)
     if listed is not None:
         return [languages.named(frozenset((key,))) for key in listed]
     if num_parts > max_parts:
@@ -129,7 +129,7 @@ def _shortest(keys: CodePointDfa) -> str:
     raise AssertionError("the language is empty")
 
 
-def _listed(keys: CodePointDfa) -> list[str] | None:
+def listed_keys(keys: CodePointDfa) -> list[str] | None:
     """All strings of a small language, None for a large or infinite one."""
     found: list[str] = []
     pending = [(keys.start, "")]

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from grammars.automata.codepoint_dfa import CodePointDfa
 from grammars.errors import LimitExceededError
-from grammars.schema.key_groups import key_groups
+from grammars.schema.key_groups import key_groups, listed_keys
 from grammars.schema.plans import AllBut, ObjectPlace, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from grammars.automata.codepoint_dfa import CodePointDfa
     from grammars.limits import CompileLimits
     from grammars.schema.key_languages import KeyLanguages
     from grammars.schema.value import KeyClass, NodeId, ObjectShape
+
+_MAX_DECLARED: Final = 60
+"""Declared keys, those of small groups included; one lexer reads no more than about so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,23 @@ class ObjectEntries:
             self.groups = []
         self.is_counted = bool(shape.min_properties or shape.max_properties is not None)
         self.start = ObjectPlace(owed=frozenset(range(len(shape.witnesses))))
+
+    def with_listed_groups(self) -> ObjectEntries:
+        """The same objects, with the keys of small groups declared one by one.
+
+        For plans that remember which of the declared keys are written.
+        """
+        found = copy(self)
+        found.declared, found.groups = list(self.declared), []
+        for group in self.groups:
+            keys = listed_keys(group.key) if isinstance(group.key, CodePointDfa) else None
+            if keys is None or len(found.declared) + len(keys) > _MAX_DECLARED:
+                found.groups.append(group)
+            else:
+                found.declared += [self._declare(key, group.node) for key in keys]
+        num_more = len(found.declared) - len(self.declared)
+        found.is_required = self.is_required + [False] * num_more
+        return found
 
     def keys(self) -> Iterator[str | CodePointDfa | AllBut]:
         """The keys of all entries."""

@@ -40,7 +40,9 @@ class ShapePlans:
 
     def of_object_in_any_order(self, shape: ObjectShape) -> AnyOrderPlan:
         """The steps of an object shape, its keys in any order."""
-        return AnyOrderPlan(shape, self._entries(shape), self._limits.max_places)
+        return AnyOrderPlan(
+            shape, self._entries(shape).with_listed_groups(), self._limits.max_places
+        )
 
     def of_array(self, shape: ArrayShape) -> ArrayPlan:
         """The steps of an array shape."""

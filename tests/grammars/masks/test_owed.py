@@ -16,7 +16,8 @@ from grammars.automata.lexer import LexerBuilder
 from grammars.automata.owed import characters_owed
 from grammars.automata.pattern_dfa import search
 from grammars.limits import CompileLimits
-from grammars.masks.compiled import AutomatonGrammar, MaskWay
+from grammars.masks.compiled import AutomatonGrammar
+from grammars.masks.mask_maker import MaskWay
 from grammars.pushdown.structural import StructuralStates
 from grammars.pushdown.tables import AutomatonTables
 from grammars.schema import scalars

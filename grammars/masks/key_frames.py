@@ -1,0 +1,156 @@
+"""KeyFrame: the keys of an object that is being written, where no key may come twice.
+
+It says what a `DistinctFrame` does in fewer steps, for keys of which there are always more (see
+`Distinct.ENDLESS_KEYS`): the only step that may be refused is the one that ends an earlier key.
+Keys with escapes, whose digits may be written in two ways, are left to the plain walk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grammars.masks.configuration import Configuration
+from grammars.masks.distinct_walk import DistinctFrame, Seen
+from grammars.pushdown.distinct import Distinct
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from grammars.masks.steps import Hop
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyFrame:
+    """An open object.
+
+    Args:
+        depth: frames below it on the stack.
+        keys: those that are written, as JSON strings.
+        is_open: whether a key is being written, or about to be.
+        text: of that key, with what follows it.
+    """
+
+    depth: int
+    keys: frozenset[bytes] = frozenset()
+    is_open: bool = True
+    text: bytes = b""
+
+    @property
+    def is_repeat(self) -> bool:
+        """Whether the text has just become an earlier key."""
+        return self.text in self.keys
+
+    def fed(self, data: bytes) -> KeyFrame:
+        """The frame after more of the text of its object."""
+        text = self.text + data if self.text else data.lstrip(b", ")
+        return KeyFrame(self.depth, self.keys, self.is_open, text)
+
+    def turned(self) -> KeyFrame | None:
+        """The frame after its state has changed; None where that ended an earlier key again."""
+        if not self.is_open:
+            return KeyFrame(self.depth, self.keys)
+        key = self.text.rstrip(b": ")
+        if key in self.keys:
+            return None
+        return KeyFrame(self.depth, self.keys | {key}, is_open=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyPoint:
+    """Where a text is in objects whose keys must differ.
+
+    Args:
+        shared: where the automaton is, which other texts share.
+        frames: the objects, the outermost first; at least one.
+        scanned: where the JSON scanner is.
+    """
+
+    shared: Configuration
+    frames: tuple[KeyFrame, ...]
+    scanned: int
+
+
+def frames_after(
+    frames: tuple[KeyFrame, ...],
+    depth: int,
+    hop: Hop,
+    data: bytes,
+    kind_of: Callable[[int], Distinct],
+) -> tuple[KeyFrame, ...] | None:
+    """The frames after a token; None where it ends an earlier key.
+
+    Args:
+        frames: those before it.
+        depth: frames on the automaton's stack before it.
+        hop: where the token leads; it opens no frames of other distinct texts.
+        data: the token.
+        kind_of: what must differ in the frame that a state opens.
+    """
+    found = list(frames)
+    read = 0
+    for fire in hop.fires:
+        depth += fire.change
+        if found and found[-1].is_open:
+            found[-1] = found[-1].fed(data[read : fire.num_read])
+        read = fire.num_read
+        if fire.change > 0:
+            if kind_of(fire.state) is Distinct.ENDLESS_KEYS:
+                found.append(KeyFrame(depth))
+            continue
+        if found and found[-1].depth > depth:
+            found.pop()
+        if found and found[-1].depth == depth:
+            turned = found[-1].turned()
+            if turned is None:
+                return None
+            found[-1] = turned
+    if found and found[-1].is_open and read < len(data):
+        found[-1] = found[-1].fed(data[read:])
+        if found[-1].is_repeat:
+            return None
+    return tuple(found)
+
+
+def keyed(shared: Configuration, frames: tuple[KeyFrame, ...], scanned: int) -> Configuration:
+    """The configuration of one text in objects whose keys must differ."""
+    return Configuration(
+        shared.state,
+        shared.lexer,
+        shared.counted,
+        shared.is_fresh,
+        shared.is_complete,
+        shared.below,
+        shared.window,
+        keys=KeyPoint(shared, frames, scanned),
+    )
+
+
+def as_distinct(frame: KeyFrame) -> DistinctFrame:
+    """The same frame for a `DistinctWalk`."""
+    seen = None
+    for key in frame.keys:
+        seen = Seen(key + b":", seen)
+    found = DistinctFrame(frame.depth, has_keys=True, seen=seen, is_open=False, is_endless=True)
+    if frame.is_open:
+        found = found.opened()
+        for byte in frame.text:
+            found = found.fed(byte)
+    return found.sealed()
+
+
+def as_keys(frames: Iterable[DistinctFrame]) -> tuple[KeyFrame, ...] | None:
+    """The same frames as keys; None where keys do not tell all."""
+    found = []
+    for frame in frames:
+        keys = set()
+        seen = frame.seen
+        while frame.is_endless and seen is not None:
+            assert isinstance(seen.form, bytes)
+            keys.add(seen.form[:-1])
+            seen = seen.before
+        text = frame.written if frame.is_open else b""
+        if not frame.is_endless or any(b"\\" in written for written in (text, *keys)):
+            return None
+        found.append(KeyFrame(frame.depth, frozenset(keys), frame.is_open, text))
+    return tuple(found)

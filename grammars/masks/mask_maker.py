@@ -1,0 +1,153 @@
+"""MaskMaker: the tokens that the automaton allows in a configuration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from grammars.automata.dfa import DEAD
+from grammars.errors import UnsatisfiableError
+from grammars.masks.mask_cache import MaskCache
+from grammars.masks.reference import PlainConfiguration, ReferenceWalk
+from grammars.masks.slice_cache import SliceCache
+from grammars.pushdown.layout import LexerColumn, StateColumn
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from grammars.masks.configuration import Configuration
+    from grammars.masks.mask_cache import TopKey
+    from grammars.masks.rows import MaskRow, RowPool
+    from grammars.masks.runner import Runner
+    from grammars.masks.slice_cache import SliceView
+    from grammars.masks.token_symbols import TokenSymbols
+    from grammars.pushdown.actions import Expander
+    from grammars.pushdown.tables import AutomatonTables
+    from grammars.vocabulary import Vocabulary
+
+MaskWay: TypeAlias = Literal["slices", "walk", "reference"]
+
+
+class MaskMaker:
+    """Makes rows and keeps them; all methods need `AutomatonTables.lock`.
+
+    Args:
+        tables: the automaton.
+        expander: makes what the tables lack.
+        vocabulary: the tokens.
+        tokens: of the vocabulary.
+        runner: calls the kernels.
+        rows: where rows are kept.
+        way: how a new row is made, see `AutomatonGrammar`.
+    """
+
+    def __init__(
+        self,
+        tables: AutomatonTables,
+        expander: Expander,
+        vocabulary: Vocabulary,
+        tokens: TokenSymbols,
+        runner: Runner,
+        rows: RowPool,
+        way: MaskWay,
+    ) -> None:
+        self._tables = tables
+        self._vocabulary = vocabulary
+        self._tokens = tokens
+        self._runner = runner
+        self._rows = rows
+        self._slices = vocabulary.derive(SliceCache) if way == "slices" else None
+        self._reference = (
+            ReferenceWalk(tables, expander, vocabulary) if way == "reference" else None
+        )
+        self._masks = MaskCache()
+
+    def __len__(self) -> int:
+        return len(self._masks)
+
+    def clear(self) -> None:
+        """Forget what belongs to which configuration."""
+        self._masks.clear()
+
+    def find(self, configuration: Configuration) -> MaskRow:
+        """The row of a configuration.
+
+        Raises:
+            GrammarError: the automaton cannot grow within its limits.
+            UnsatisfiableError: the text can go on with bytes only that no token spells.
+        """
+        key = self._key(configuration)
+        row = self._masks.find(key, configuration.below)
+        if row is None:
+            row, num_frames_seen = self._make(configuration)
+            self._masks.store(key, configuration.below, num_frames_seen, row)
+        return row
+
+    def _make(self, configuration: Configuration) -> tuple[MaskRow, int]:
+        words, num_frames_seen = self._text_words(configuration)
+        if configuration.is_complete:
+            words |= self._rows.end_row
+        row = self._rows.intern(words)
+        if not row.has_text and not configuration.is_complete:
+            raise UnsatisfiableError("the text can go on with bytes only that no token spells")
+        return row, num_frames_seen
+
+    def _text_words(self, configuration: Configuration) -> tuple[NDArray[np.uint32], int]:
+        """The row without end tokens, and how many frames below the top it depends on."""
+        if self._reference is not None:
+            return self._reference_words(self._reference, configuration)
+        if self._slices is None or configuration.lexer == DEAD:
+            return self._runner.fill(configuration, None, is_wide=False)
+        dfa, local = self._tables.locate(configuration.lexer)
+        if not self._slices.is_wide(dfa, local):
+            return self._runner.fill(configuration, None, is_wide=False)
+        view = self._find_slice(self._slices, configuration)
+        return self._runner.fill(configuration, view, is_wide=True)
+
+    def _find_slice(self, slices: SliceCache, configuration: Configuration) -> SliceView | None:
+        dfa, local = self._tables.locate(configuration.lexer)
+        view = slices.find(dfa, local)
+        if view is None:
+            return None
+        hidden = ~self._tables.state_row(configuration.state)[StateColumn.WINDOW]
+        if hidden:
+            source = configuration.lexer + view.source - local
+            if self._tables.lexer_row(source)[LexerColumn.REACH] & hidden:
+                return None  # some tokens of the slice lead to what is not read here
+        return view
+
+    def _reference_words(
+        self, reference: ReferenceWalk, configuration: Configuration
+    ) -> tuple[NDArray[np.uint32], int]:
+        below = () if configuration.below is None else configuration.below.states()
+        plain = PlainConfiguration(
+            configuration.state,
+            configuration.lexer,
+            configuration.counted,
+            configuration.is_fresh,
+            below,
+        )
+        words = np.zeros(self._vocabulary.num_words, np.uint32)
+        for token_id in reference.allowed_token_ids(plain):
+            words[token_id >> 5] |= np.uint32(1 << (token_id & 31))
+        return words & ~self._rows.end_row, len(below)
+
+    def _key(self, configuration: Configuration) -> TopKey:
+        return (
+            configuration.state,
+            configuration.lexer,
+            self._clip(configuration),
+            configuration.is_complete,
+        )
+
+    def _clip(self, configuration: Configuration) -> int:
+        """The least count that no single token can tell from this one."""
+        fewest, most = self._runner.count_bounds(configuration.state)
+        counted = configuration.counted
+        reach = counted + self._tokens.longest
+        if most is not None and reach + self._tables.most_owed(configuration.lexer) > most:
+            return counted
+        if counted >= fewest:
+            return fewest
+        return counted if reach >= fewest else 0

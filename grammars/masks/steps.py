@@ -1,0 +1,135 @@
+"""Steps: from a configuration to the next, by the automaton alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grammars.masks.walk import (
+    COUNTED,
+    FIRED_STATE,
+    IS_COMPLETE,
+    IS_FRESH,
+    LEXER,
+    NUM_DROPPED,
+    NUM_PUSHED,
+    PUSHED,
+    STATE,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from grammars.masks.configuration import Configuration, ConfigurationTable
+    from grammars.masks.runner import Runner
+
+
+@dataclass(frozen=True, slots=True)
+class Fire:
+    """A label that fired while a token was read.
+
+    Args:
+        num_read: symbols of the token before it.
+        change: frames that it pushed; -1 where it popped one.
+        state: the structural state after it.
+    """
+
+    num_read: int
+    change: int
+    state: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """Where a token leads.
+
+    Args:
+        configuration: the one after it.
+        fires: what fired on the way, in order.
+    """
+
+    configuration: Configuration
+    fires: tuple[Fire, ...]
+
+
+class Steps:
+    """All methods need `AutomatonTables.lock`, and may raise what the expander raises.
+
+    Args:
+        runner: calls the kernels.
+        configurations: where configurations are shared.
+    """
+
+    def __init__(self, runner: Runner, configurations: ConfigurationTable) -> None:
+        self._runner = runner
+        self._configurations = configurations
+
+    def start(self, root: int, lexer: int) -> Configuration:
+        """The configuration in which a text begins: a structural state, its lexer's start."""
+        fresh = self._configurations.configuration(
+            root, lexer, 0, None, is_fresh=True, is_complete=False
+        )
+        fresh.is_complete = bool(self._runner.step(fresh, None)[IS_COMPLETE])
+        return fresh
+
+    def after(self, configuration: Configuration, token_id: int) -> Configuration | None:
+        """The configuration after a token, None where it is refused."""
+        result = self._runner.step(configuration, token_id)
+        point = result[:PUSHED].tolist()
+        if point[STATE] == 0:
+            return None
+        pushed = result[PUSHED : PUSHED + point[NUM_PUSHED]].tolist()
+        return self._at(configuration, point, pushed)
+
+    def hop(self, configuration: Configuration, token_id: int) -> Hop | None:
+        """The same, with what fired on the way; found once for each configuration and token."""
+        hop = configuration.hops.get(token_id)
+        if hop is None:
+            following = self.after(configuration, token_id)
+            if following is None:
+                return None
+            fires = []
+            for row in self._runner.fired.tolist():
+                if row[FIRED_STATE] == 0:
+                    break
+                fires.append(Fire(*row))
+            hop = configuration.hops[token_id] = Hop(following, tuple(fires))
+        return hop
+
+    def after_all(
+        self, configuration: Configuration
+    ) -> tuple[NDArray[np.int32], list[Configuration]]:
+        """Where each token leads to: 1 + an index into the configurations, 0 where it is refused.
+
+        Returns:
+            int32, (padded_size,); the configurations.
+        """
+        ends = self._runner.ends(configuration)
+        pushes = ends.pushes.tolist()
+        following = []
+        for point in ends.points[1:].tolist():
+            first, past = point[PUSHED], point[PUSHED] + point[NUM_PUSHED]
+            following.append(self._at(configuration, point, pushes[first:past][::-1]))
+        return ends.end_of_token, following
+
+    def _at(
+        self, configuration: Configuration, point: Sequence[int], pushed: Sequence[int]
+    ) -> Configuration:
+        """The configuration of a point (see `walk.step`) with these frames pushed."""
+        below = configuration.below
+        for _ in range(point[NUM_DROPPED]):
+            assert below is not None
+            below = below.below
+        for state in pushed:
+            below = self._configurations.frame(state, below)
+        return self._configurations.configuration(
+            point[STATE],
+            point[LEXER],
+            point[COUNTED],
+            below,
+            is_fresh=bool(point[IS_FRESH]),
+            is_complete=bool(point[IS_COMPLETE]),
+        )
