@@ -55,6 +55,7 @@ class AdmittedChat:
         reply_format: how the model writes.
         thinking: where the answer stands to a reasoning block.
         stops: stop strings that end free text.
+        enforced: fields that bind the answer, each exactly: nothing is ever relaxed.
         ignored: fields that were taken without effect.
         unknown: fields that nobody knows.
         cache_salt: requests with different salts share no cached prompts.
@@ -70,6 +71,7 @@ class AdmittedChat:
     reply_format: ReplyFormat
     thinking: Thinking
     stops: tuple[str, ...]
+    enforced: tuple[str, ...]
     ignored: tuple[str, ...]
     unknown: tuple[str, ...]
     cache_salt: bytes = b""
@@ -158,7 +160,7 @@ async def admit(
     )
     services.metrics.prompt_tokens.inc(len(prompt.token_ids))
     # A stop string would cut a document or a call in the middle: it ends free text only.
-    has_free_text = tools.mode in (CallMode.NONE, CallMode.AUTO) and document is None
+    has_free_text = _has_room_for_text(tools) and document is None
     return AdmittedChat(
         request=request,
         prompt_token_ids=prompt.token_ids,
@@ -169,15 +171,31 @@ async def admit(
         reply_format=reply_format,
         thinking=prompt.thinking,
         stops=stop_strings(request) if has_free_text else (),
+        enforced=_enforced_fields(request, tools, document),
         ignored=(
             *parsed.ignored,
             *prompt.ignored,
+            *([document.param] if document is not None and not _has_room_for_text(tools) else []),
             *(["stop"] if request.stop and not has_free_text else []),
             *(["on_length"] if request.on_length == "close" and grammar is None else []),
         ),
         unknown=parsed.unknown,
         cache_salt=cache_salt,
     )
+
+
+def _has_room_for_text(tools: ToolUse) -> bool:
+    """Whether an answer may be something else than calls."""
+    return tools.mode in (CallMode.NONE, CallMode.AUTO)
+
+
+def _enforced_fields(
+    request: ChatCompletionRequest, tools: ToolUse, document: Document | None
+) -> tuple[str, ...]:
+    fields = [document.param] if document is not None and _has_room_for_text(tools) else []
+    if tools.mode is not CallMode.NONE:
+        fields.append("tools" if request.functions is None else "functions")
+    return tuple(fields)
 
 
 async def count_prompt_tokens(request: ChatCompletionRequest, services: Services) -> int:

@@ -14,7 +14,13 @@ if TYPE_CHECKING:
     from starlette.datastructures import Headers
     from starlette.types import ASGIApp
 
-_OWN_HEADERS: Final = ("x-request-id", "x-tightrope-ignored", "x-tightrope-unknown", "retry-after")
+_OWN_HEADERS: Final = (
+    "x-request-id",
+    "x-tightrope-enforced",
+    "x-tightrope-ignored",
+    "x-tightrope-unknown",
+    "retry-after",
+)
 _MAX_AGE_S: Final = 600
 
 

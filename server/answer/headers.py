@@ -1,4 +1,4 @@
-"""Response headers that name what of a request had no effect."""
+"""Response headers that name what of a request binds the answer, and what had no effect."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import quote
 from server.chat.thinking import Thinking
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from server.admission import AdmittedChat
     from server.wire.translation import Translation
@@ -17,19 +17,32 @@ _MAX_NAMED = 20
 _SWITCHES = ("chat_template_kwargs.enable_thinking", "chat_template_kwargs.thinking")
 
 
-def effect_headers(ignored: Sequence[str], unknown: Sequence[str]) -> dict[str, str]:
-    """Known fields without effect are named as ignored, those that nobody knows as unknown."""
-    headers = {}
-    if ignored:
-        headers["x-tightrope-ignored"] = _names(ignored)
-    if unknown:
-        headers["x-tightrope-unknown"] = _names(unknown)
-    return headers
+def effect_headers(
+    ignored: Sequence[str], unknown: Sequence[str], enforced: Sequence[str] = ()
+) -> dict[str, str]:
+    """The headers that are needed of these three.
+
+    Args:
+        ignored: known fields without effect.
+        unknown: fields that nobody knows.
+        enforced: fields that bind the answer.
+    """
+    named = {"enforced": enforced, "ignored": ignored, "unknown": unknown}
+    return {f"x-tightrope-{kind}": _names(names) for kind, names in named.items() if names}
+
+
+def chat_headers(chat: AdmittedChat, names: Mapping[str, str]) -> dict[str, str]:
+    """Those of a request; `names`: of its fields, where another endpoint calls them otherwise."""
+    return effect_headers(
+        [names.get(name, name) for name in chat.ignored],
+        chat.unknown,
+        [names.get(name, name) for name in chat.enforced],
+    )
 
 
 def translated_headers(translation: Translation, chat: AdmittedChat) -> dict[str, str]:
-    """The same for a request that came to another endpoint, in the words of its caller."""
-    ignored = [*translation.ignored]
+    """Those of a request that came in another API, in the words of its caller."""
+    names, ignored = translation.names, [*translation.ignored]
     does_think = chat.thinking is not Thinking.NONE
     if translation.thinks is not None and translation.thinks != does_think:
         ignored.append(translation.thinking_name)
@@ -37,8 +50,9 @@ def translated_headers(translation: Translation, chat: AdmittedChat) -> dict[str
         if name == "reasoning_effort" and translation.thinks is not False:
             ignored.append(translation.effort_name)
         elif name not in ("reasoning_effort", *_SWITCHES):
-            ignored.append(translation.names.get(name, name))
-    return effect_headers(ignored, translation.unknown)
+            ignored.append(names.get(name, name))
+    enforced = [names.get(name, name) for name in chat.enforced]
+    return effect_headers(ignored, translation.unknown, enforced)
 
 
 def _names(names: Sequence[str]) -> str:

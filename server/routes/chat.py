@@ -8,7 +8,7 @@ import msgspec
 from fastapi import APIRouter, Request, Response
 
 from server.admission import admit_chat
-from server.answer.headers import effect_headers
+from server.answer.headers import chat_headers
 from server.answer.ids import answer_head
 from server.answer.stream import streamed_answer
 from server.answer.whole import whole_answer
@@ -33,7 +33,7 @@ def chat_routes(services: Services) -> APIRouter:
         )
         generation = Generation(chat, services)
         head = answer_head(services.model)
-        headers = effect_headers(chat.ignored, chat.unknown)
+        headers = chat_headers(chat, {})
         if chat.request.stream:
             chunks = streamed_answer(generation, chat, head, services.vocabulary)
             return EventStreamResponse(chunks, headers, services.config.keep_alive_s)

@@ -13,7 +13,7 @@ from server.answer.completions.run import (
     streamed_completion,
     whole_completion,
 )
-from server.answer.headers import effect_headers
+from server.answer.headers import chat_headers
 from server.body import read_json_object
 from server.caller import cache_salt
 from server.completions import NAMES, admit_completions
@@ -45,7 +45,7 @@ def completions_routes(services: Services) -> APIRouter:
         except RequestError as error:
             raise renamed(error, NAMES) from error
         head = completion_head(services.model)
-        headers = effect_headers(admitted[0].chat.ignored, unknown)
+        headers = chat_headers(admitted[0].chat, NAMES)
         if asked.stream:
             options = asked.stream_options
             with_usage = options is not None and bool(options.include_usage)

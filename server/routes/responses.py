@@ -8,7 +8,7 @@ import msgspec
 from fastapi import APIRouter, Request, Response
 
 from server.admission import admit
-from server.answer.headers import effect_headers
+from server.answer.headers import chat_headers
 from server.answer.responses.body import ResponseHead
 from server.answer.responses.run import streamed_response, whole_response
 from server.answer.responses.writer import OutputWriter
@@ -50,9 +50,7 @@ def responses_routes(services: Services, store: ResponseStore) -> APIRouter:
             raise translated.refusal(error) from error
         head = ResponseHead.new(services.model.names[0], asked)
         writer = OutputWriter(services.vocabulary)
-        headers = effect_headers(
-            [translated.names.get(name, name) for name in chat.ignored], chat.unknown
-        )
+        headers = chat_headers(chat, translated.names)
 
         def keep(answer: Json) -> None:
             if asked.store is not False:

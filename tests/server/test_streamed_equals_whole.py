@@ -79,6 +79,7 @@ def chat_of(syntax, tools: list[Any], thinking: Thinking, stops: tuple[str, ...]
         reply_format=ReplyFormat(syntax),
         thinking=thinking,
         stops=stops,
+        enforced=(),
         ignored=(),
         unknown=(),
     )
