@@ -12,15 +12,17 @@ from grammars.cache import CacheStats
 from grammars.errors import GrammarError
 from server.errors import OverloadedError
 from server.grammar_warmer import GrammarWarmer
+from server.thread_priority import give_way
 from server.turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from engine.constraint import Constraint
+    from engine.constraint import Constraint, TokenAutomaton
     from grammars.cache import GrammarCache
     from grammars.protocol import CompiledGrammar
     from grammars.spec import GrammarSpec
+    from server.device_automata import DeviceAutomata
 
 
 _MAX_REFUSALS: Final = 1024
@@ -52,6 +54,10 @@ class Compiler(Protocol):
         """
         ...
 
+    def automaton(self, grammar: ServedGrammar) -> TokenAutomaton | None:
+        """The grammar as tables, where an engine in this process follows them and they are made."""
+        ...
+
     def cache_stats(self) -> CacheStats:
         """What the cache of compiled grammars has done, as far as it is known here."""
         ...
@@ -73,6 +79,7 @@ class GrammarCompiler:
         max_waiting: compiles that may wait for a thread; beyond it requests are shed.
         warm_actions: of each grammar, expanded ahead of its texts in another thread; 0 for none.
         cache: what `compile_spec` looks into, to be asked for its counts; None: there is none.
+        automata: of finite grammars, for a device that follows them; None: there is none.
     """
 
     def __init__(
@@ -83,14 +90,18 @@ class GrammarCompiler:
         max_waiting: int,
         warm_actions: int = 0,
         cache: GrammarCache | None = None,
+        automata: DeviceAutomata | None = None,
     ) -> None:
         self._cache = cache
+        self._automata = automata
         self._compile_spec = compile_spec
-        self._threads = ThreadPoolExecutor(max_concurrent, thread_name_prefix="grammar-compiler")
+        self._threads = ThreadPoolExecutor(
+            max_concurrent, thread_name_prefix="grammar-compiler", initializer=give_way
+        )
         self._turns = Turns(max_concurrent)
         self._max_pending = max_concurrent + max_waiting
         self._num_pending = 0
-        self._warmer = GrammarWarmer(warm_actions)
+        self._warmer = GrammarWarmer(warm_actions, automata)
         self._refusals: dict[bytes, GrammarError] = {}  # the oldest first
 
     async def compile(self, spec: GrammarSpec, *, caller: bytes = b"") -> CompiledGrammar:
@@ -128,6 +139,10 @@ class GrammarCompiler:
             while len(self._refusals) > _MAX_REFUSALS:
                 self._refusals.pop(next(iter(self._refusals)), None)
             raise
+
+    def automaton(self, grammar: ServedGrammar) -> TokenAutomaton | None:
+        """The grammar as tables, where the engine follows them and they are made."""
+        return None if self._automata is None else self._automata.find(grammar)
 
     def cache_stats(self) -> CacheStats:
         """What the cache of compiled grammars has done."""

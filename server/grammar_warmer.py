@@ -1,4 +1,4 @@
-"""GrammarWarmer: expands compiled grammars ahead of their texts while nothing is compiled."""
+"""GrammarWarmer: makes ahead what texts of a grammar will need, while nothing is compiled."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from weakref import WeakSet
 
 from grammars.errors import GrammarError
 from grammars.protocol import ExpandableGrammar
+from server.thread_priority import give_way
 
 if TYPE_CHECKING:
     from grammars.protocol import CompiledGrammar
+    from server.device_automata import DeviceAutomata
 
 logger = logging.getLogger(__name__)
 
@@ -30,11 +32,13 @@ class GrammarWarmer:
 
     Args:
         num_actions: expanded of each grammar at most; 0 for none.
+        automata: gets the tables of finite grammars; None: nobody follows them.
     """
 
-    def __init__(self, num_actions: int) -> None:
+    def __init__(self, num_actions: int, automata: DeviceAutomata | None = None) -> None:
         self._num_actions = num_actions
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="grammar-warmer")
+        self._automata = automata
+        self._thread = ThreadPoolExecutor(1, "grammar-warmer", initializer=give_way)
         self._known: WeakSet[ExpandableGrammar] = WeakSet()
         self._num_waiting = 0
         self._num_asked = 0
@@ -44,12 +48,16 @@ class GrammarWarmer:
 
     def warm(self, grammar: CompiledGrammar) -> None:
         """Let a grammar be expanded, once and some time later; grammars that cannot be are left."""
-        if self._num_actions == 0 or self._num_waiting == _MAX_WAITING:
+        if self._num_waiting == _MAX_WAITING or not isinstance(grammar, ExpandableGrammar):
             return
-        if isinstance(grammar, ExpandableGrammar) and grammar not in self._known:
+        num_actions = 0 if grammar in self._known else self._num_actions
+        automata = self._automata
+        if automata is not None and not automata.begin(grammar):
+            automata = None
+        if num_actions or automata is not None:
             self._known.add(grammar)
             self._num_waiting += 1
-            self._thread.submit(self._warm, grammar)
+            self._thread.submit(self._warm, grammar, num_actions, automata)
 
     def hold(self) -> None:
         """Expand nothing until `release`: somebody waits for a compile."""
@@ -65,11 +73,15 @@ class GrammarWarmer:
         self.release()
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    def _warm(self, grammar: ExpandableGrammar) -> None:
+    def _warm(
+        self, grammar: ExpandableGrammar, num_actions: int, automata: DeviceAutomata | None
+    ) -> None:
         """In the thread."""
         self._num_waiting -= 1
         try:
-            grammar.warm(self._num_actions, self._goes_on)
+            grammar.warm(num_actions, self._goes_on)
+            if automata is not None:
+                automata.make(grammar, self._goes_on)
         except GrammarError as error:  # a text that comes there is told
             logger.debug("a grammar was not expanded ahead: %s", error)
         except Exception:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 import threading
 
 import pytest
@@ -49,6 +51,41 @@ async def test_errors_keep_their_fields_when_they_are_told_again():
             await compiler.compile(Regex("a"))
         told.append((str(caught.value), caught.value.limit, caught.value.allowed))
     assert told[0] == told[1]
+    compiler.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have no priority of their own")
+async def test_compiles_and_what_is_expanded_ahead_leave_the_processors_to_the_step_loop():
+    priorities = {}
+
+    def note(name):
+        thread_id = threading.get_native_id()
+        priorities[name] = os.getpriority(os.PRIO_PROCESS, thread_id)
+
+    warmed = threading.Event()
+
+    class Grammar:
+        memory_bytes = 0
+
+        def matcher(self):
+            raise NotImplementedError
+
+        def warm(self, num_actions, goes_on):
+            note("warmer")
+            warmed.set()
+            return 0
+
+    def compile_spec(spec):
+        note("compiler")
+        return Grammar()
+
+    note("step loop")
+    compiler = GrammarCompiler(compile_spec, max_concurrent=1, max_waiting=1, warm_actions=1)
+    await compiler.compile(Regex("a"))
+    assert await asyncio.to_thread(warmed.wait, 60)
+    note("step loop, later")
+    assert priorities["step loop"] == priorities["step loop, later"]
+    assert priorities["compiler"] == priorities["warmer"] > priorities["step loop"]
     compiler.close()
 
 
