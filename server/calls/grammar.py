@@ -95,7 +95,7 @@ def calls_or_json_part(
                 "anyOf": [
                     _call_schema({name_key: {"const": tool.name}, arguments_key: arguments})
                     for tool in tools
-                    for arguments in (_resource(tool.schema, f"{_RESOURCE}:{tool.name}"),)
+                    for arguments in (_resource(tool.bound_schema, f"{_RESOURCE}:{tool.name}"),)
                 ]
             }
         )
@@ -169,7 +169,7 @@ def _arguments_part(syntax: CallSyntax, tool: CallableTool) -> Part:
     if syntax.arguments is ArgumentForm.PARAMETERS:
         return parameters_part(tool)
     if tool.input_grammar is None:
-        return Embed(JsonSchema.from_value(tool.schema))
+        return Embed(JsonSchema.from_value(tool.bound_schema))
     begin, end = Literal(f'{{"{CUSTOM_INPUT}": "'), Literal('"}')
     return Sequence((begin, Embed(tool.input_grammar), end))
 

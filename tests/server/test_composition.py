@@ -163,6 +163,30 @@ def test_b045_a_tool_without_parameters_takes_the_empty_object_alone(parameters)
     assert not accepts(spec, B.replace("{}", '{"x": 1}'), TAGS)
 
 
+LISTED = {"type": "object", "properties": {"n": {"type": "integer"}}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "takes_others"),
+    [
+        ({}, False),
+        ({"required": ["n"], "description": "d", "$defs": {"a": {}}}, False),
+        ({"properties": {"n": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"type": "integer"}}}, False),
+        ({"additionalProperties": True}, True),
+        ({"additionalProperties": {"type": "boolean"}}, True),
+        ({"patternProperties": {"^x": {}}}, True),
+        ({"required": ["n", "x"]}, True),
+        ({"allOf": [{"properties": {"x": {"type": "boolean"}}}]}, True),
+        ({"properties": {"n": {"anyOf": [{"type": "integer"}, {"not": {"$ref": "#"}}]}}}, True),
+    ],
+)
+def test_calls_hold_the_listed_arguments_alone_unless_others_are_spoken_of(changes, takes_others):
+    tools = [{"type": "function", "function": {"name": "a", "parameters": LISTED | changes}}]
+    spec = spec_of(tools=tools, tool_choice="required")
+    assert accepts(spec, A, TAGS) == ("x" not in (LISTED | changes).get("required", []))
+    assert accepts(spec, A.replace('"n": 1', '"n": 1, "x": true'), TAGS) == takes_others
+
+
 def test_parameters_in_a_list_are_read_as_properties():
     parameters = [{"name": "n", "type": "integer", "description": "d", "required": True}]
     tools = [{"type": "function", "function": {"name": "a", "parameters": parameters}}]
