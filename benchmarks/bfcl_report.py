@@ -80,7 +80,7 @@ def table_rows(scores: Sequence[Score]) -> list[list[str]]:
     """Head and rows of the table: model and category, then right and valid calls of each mode."""
     modes = [mode for mode in Mode if any(found.mode is mode for found in scores)]
     head = ["model", "category"]
-    head += [f"{name}, {mode}" for name in ("right", "valid calls") for mode in modes]
+    head += [f"{name}: {mode}" for name in ("right", "valid") for mode in modes]
     rows = [head]
     places = dict.fromkeys((found.model, found.category) for found in scores)
     for model, category in places:

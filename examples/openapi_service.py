@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Literal
 
 import uvicorn
@@ -54,4 +55,4 @@ def make_service() -> FastAPI:
 
 
 if __name__ == "__main__":
-    uvicorn.run(make_service(), port=8010)
+    uvicorn.run(make_service(), port=int(sys.argv[1]) if len(sys.argv) > 1 else 8010)

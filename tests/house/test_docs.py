@@ -18,7 +18,9 @@ from server.wire.policy import IGNORED_FIELDS, REFUSED_FIELDS
 from tests.support.byte_vocabulary import byte_vocabulary
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+PAGES = sorted(
+    page for glob in ("*.md", "docs/**/*.md", "examples/*.md") for page in ROOT.glob(glob)
+)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
