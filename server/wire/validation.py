@@ -30,14 +30,21 @@ _OF_JSON: Final = MappingProxyType(  # pydantic's name of an error -> what it is
     }
 )
 _MISSING: Final = frozenset({"missing", "union_tag_not_found"})
+_TEXT_ALONE: Final = "the served models read text alone"
+_TEXT_OF_DOCUMENT: Final = f"{_TEXT_ALONE}, so send the document's text as a source of type 'text'"
 _WAYS_OUT: Final = MappingProxyType(  # path without indexes -> what to do about its other values
     {
-        "messages[].content[].type": "the served models read text alone",
-        "input[].content[].type": "the served models read text alone",
-        "input[].output[].type": "the served models read text alone",
+        "messages[].content[].type": _TEXT_ALONE,
+        "messages[].content[].content[].type": _TEXT_ALONE,
+        "messages[].content[].source.content[].type": _TEXT_ALONE,
+        "messages[].content[].content[].source.content[].type": _TEXT_ALONE,
+        "messages[].content[].source.type": _TEXT_OF_DOCUMENT,
+        "messages[].content[].content[].source.type": _TEXT_OF_DOCUMENT,
+        "input[].content[].type": _TEXT_ALONE,
+        "input[].output[].type": _TEXT_ALONE,
         "input[].type": "only messages, calls, their outputs and reasoning are",
         "text.format.type": "use text, json_object or json_schema",
-        "messages[].audio": "the served models read text alone",
+        "messages[].audio": _TEXT_ALONE,
         "messages[].tool_calls[].type": "only calls of type 'function' and 'custom' are",
         "tools[].type": "only tools of type 'function' and 'custom' are",
         "structured_outputs.whitespace_pattern": "whitespace is bounded by the server; remove it",

@@ -281,18 +281,100 @@ def test_a_last_message_of_the_assistant_is_continued():
     assert prompt_of(PLAIN_TEMPLATE, messages=messages).endswith("assistant\nThe answer is (")
 
 
+DOCUMENT: Any = {
+    "type": "document",
+    "source": {"type": "text", "media_type": "text/plain", "data": "Grass is green."},
+    "title": "Colours",
+    "context": "from a book",
+    "citations": {"enabled": True},
+}
+SHOWN = (
+    "<document>\n<title>Colours</title>\n<context>from a book</context>\nGrass is green.\n"
+    "</document>"
+)
+
+
+@pytest.mark.parametrize(
+    ("block", "shown"),
+    [
+        (DOCUMENT, SHOWN),
+        (DOCUMENT | {"title": None, "context": None}, "<document>\nGrass is green.\n</document>"),
+        (
+            {"type": "document", "source": {"type": "content", "content": "Sky."}},
+            "<document>\nSky.\n</document>",
+        ),
+        (
+            {"type": "document", "source": {"type": "content", "content": [TEXT, TEXT]}},
+            "<document>\nhi\nhi\n</document>",
+        ),
+        (
+            {"type": "search_result", "source": "a/b", "title": "T", "content": [TEXT, TEXT]},
+            "<search_result>\n<source>a/b</source>\n<title>T</title>\nhi\nhi\n</search_result>",
+        ),
+    ],
+)
+def test_documents_of_text_are_shown_as_text(block, shown):
+    prompt = prompt_of(messages=[{"role": "user", "content": [block, TEXT]}])
+    assert f"user\n{shown}\nhi" in prompt
+    results = [RESULT | {"content": [block]}]
+    messages = [
+        *USER,
+        {"role": "assistant", "content": [CALL]},
+        {"role": "user", "content": results},
+    ]
+    assert f"tool\n{shown}" in prompt_of(messages=messages)
+
+
+def test_citations_that_are_asked_for_are_named_as_ignored():
+    messages = [{"role": "user", "content": [DOCUMENT]}]
+    assert (
+        ask("ok", messages=messages).headers["x-tightrope-ignored"] == "messages.content.citations"
+    )
+
+
 def test_a_billing_header_in_the_system_prompt_is_left_out():
     header = {"type": "text", "text": "x-anthropic-billing-header: cc_version=2; cch=123;"}
     assert prompt_of(system=[header, TEXT]) == prompt_of(system="hi")
     assert ask("ok", system=[header, TEXT]).headers["x-tightrope-ignored"] == "system[0]"
 
 
+IMAGE: Any = {"type": "image", "source": {"type": "url", "url": "x"}}
+IN_PICTURES: Any = {"type": "content", "content": [IMAGE]}
+PDF: Any = {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}
 REFUSALS: list[tuple[dict[str, Any], str]] = [
     ({"max_tokens": None}, "max_tokens: this field is required"),
     ({"messages": []}, "messages: at least 1 is needed, got 0"),
     (
         {"messages": [{"role": "user", "content": [{"type": "image", "source": {}}]}]},
         "messages[0].content[0].type: 'image' is not supported; the served models read text alone",
+    ),
+    (
+        {"messages": [{"role": "user", "content": [DOCUMENT | {"source": PDF}]}]},
+        "messages[0].content[0].source.type: 'base64' is not supported; the served models read "
+        "text alone, so send the document's text as a source of type 'text'",
+    ),
+    (
+        {"messages": [{"role": "user", "content": [DOCUMENT | {"source": IN_PICTURES}]}]},
+        "messages[0].content[0].source.content[0].type: 'image' is not supported; the served "
+        "models read text alone",
+    ),
+    (
+        {"messages": [*USER, {"role": "assistant", "content": [DOCUMENT]}]},
+        "messages[1].content[0].type: 'document' is a block of the role 'user', not of 'assistant'",
+    ),
+    (
+        {"messages": [{"role": "user", "content": [RESULT | {"content": [IMAGE]}]}]},
+        "messages[0].content[0].content[0].type: 'image' is not supported; the served models read "
+        "text alone",
+    ),
+    (
+        {
+            "messages": [
+                {"role": "user", "content": [RESULT | {"content": [DOCUMENT | {"source": PDF}]}]}
+            ]
+        },
+        "messages[0].content[0].content[0].source.type: 'base64' is not supported; the served "
+        "models read text alone, so send the document's text as a source of type 'text'",
     ),
     (
         {"messages": [*USER, {"role": "assistant", "content": [CALL]}, *USER]},

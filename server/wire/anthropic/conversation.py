@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from server.errors import InvalidValueError
 from server.wire.anthropic.blocks import (
+    DocumentBlock,
     RedactedThinkingBlock,
+    SearchResultBlock,
     TextBlock,
+    TextualBlock,
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
@@ -43,8 +46,8 @@ class _Turn:
     blocks: list[tuple[str, Block]] = field(default_factory=list)
 
     def text(self) -> str:
-        """The text blocks, each on lines of its own."""
-        return joined_text([block for _, block in self.blocks if isinstance(block, TextBlock)])
+        """What is text, each block on lines of its own."""
+        return joined_text([block for _, block in self.blocks if isinstance(block, TextualBlock)])
 
 
 def chat_messages(
@@ -108,7 +111,7 @@ def _check_blocks(turn: _Turn) -> None:
                 roles = ("user", "assistant", "system")
             case ThinkingBlock() | RedactedThinkingBlock() | ToolUseBlock():
                 roles = ("assistant",)
-            case ToolResultBlock():
+            case ToolResultBlock() | DocumentBlock() | SearchResultBlock():
                 roles = ("user",)
             case _:
                 assert_never(block)
