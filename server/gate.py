@@ -146,6 +146,8 @@ class Gate:
                 )
             if key is not None and scope["method"] == "POST":
                 stack.enter_context(self._key_load.counted(key))
+        if scope["method"] == "POST":
+            stack.enter_context(self._metrics.http_requests_running.track_inprogress())
         stack.enter_context(self._lifecycle.answering())
         stack.enter_context(self._tracing.incoming(_trace_headers(headers)))
 

@@ -83,6 +83,11 @@ class Metrics:
             ["path", "status"],
             registry=self.registry,
         )
+        self.http_requests_running = Gauge(
+            "tightrope:http_requests_running",
+            "POST requests that are being read or answered",
+            registry=self.registry,
+        )
         self._refusals = Counter(
             "tightrope:refusals",
             "Requests answered with an error, by what was wrong",

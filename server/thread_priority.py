@@ -8,7 +8,7 @@ import threading
 from typing import Final
 
 _NICENESS: Final = 5
-"""A third of the weight of other threads where processors are scarce, all of one where they are not.
+"""A third of other threads' weight where processors are scarce, a whole one where they are not.
 
 The step loop then keeps three quarters of a processor that a compile shares with it, and a compile
 a quarter: enough for the longest to end within its time (decision 0028).

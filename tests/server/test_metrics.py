@@ -47,6 +47,19 @@ def test_a_request_is_counted_and_timed():
     assert found["vllm:num_requests_running",] == 0
     assert found["tightrope:grammar_compile_seconds_count",] == 1
     assert found["tightrope:http_requests_total", "/v1/chat/completions", "200"] == 2
+    assert found["tightrope:http_requests_running",] == 0
+
+
+def test_requests_under_way_are_told():
+    services = make_services("a", pause_after=0)
+    with (
+        running(services) as url,
+        httpx.stream(
+            "POST", f"{url}/v1/chat/completions", json=BODY | {"stream": True}, timeout=30
+        ) as answer,
+    ):
+        assert answer.status_code == 200
+        assert samples(httpx.get(f"{url}/metrics").text)["tightrope:http_requests_running",] == 1
 
 
 def test_refusals_are_counted_by_reason():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import socket
 import struct
 import time
@@ -40,6 +41,17 @@ class Heard:
         return [int(line[:3]) for line in lines]
 
     @property
+    def num_whole(self) -> int:
+        """Answers that have come whole; of those without a length none is."""
+        count, rest = 0, self.data
+        while True:
+            head, _, rest = rest.partition(b"\r\n\r\n")
+            length = re.search(rb"(?i)\r\ncontent-length: (\d+)", head)
+            if length is None or len(rest) < int(length[1]):
+                return count
+            count, rest = count + 1, rest[int(length[1]) :]
+
+    @property
     def body(self) -> bytes:
         """What stands behind the first head."""
         return self.data.partition(b"\r\n\r\n")[2]
@@ -61,6 +73,7 @@ class Connection:
         self._model = json.dumps(model)
         self.heard = Heard()
         self.num_sent = 0
+        self.num_requests = 1
 
     def send(self, data: bytes) -> None:
         """Send, as far as the server takes it."""
@@ -147,7 +160,8 @@ def run_steps(
             case {"send_slowly": text}:
                 connection.trickle(text, pause_s)
             case {"send_request": body}:
-                for _ in range(step.get("times", 1)):
+                connection.num_requests = step.get("times", 1)
+                for _ in range(connection.num_requests):
                     connection.send_request(body, step.get("headers", headers))
             case {"send_case": name}:
                 connection.send_request(send_case(name), headers)
@@ -162,7 +176,7 @@ def run_steps(
                 return connection.heard
             case _:
                 raise ValueError(f"unknown step {step}")
-    connection.listen(3.0)
+    connection.listen(3.0, until=lambda: connection.heard.num_whole >= connection.num_requests)
     return connection.heard
 
 
