@@ -41,7 +41,8 @@ class EngineConfig:
         max_num_seqs: sequences that run at the same time.
         max_num_batched_tokens: tokens computed in one step; longer prompts are cut into chunks.
         max_model_len: tokens of prompt and output together; None: what model and KV pool allow.
-        pack_linear_weights: on the CPU, keep linear layers' weights in oneDNN's blocked layout.
+        pack_linear_weights: on the CPU, keep linear layers' weights in oneDNN's blocked layout;
+            not where `quantization` asks for less memory.
         max_logprobs: likeliest tokens that a request may ask for at each position.
         max_listed_tokens: entries of a request's `logit_bias`, and of its `stop_token_ids`, and
             tokens of its `bad_words`.

@@ -131,7 +131,9 @@ def build_engine(
     model.to(device)  # type: ignore[arg-type]  # transformers wraps it without its types
     progress("self-test")
     expected = eager_logits(model)
-    if config.pack_linear_weights and can_pack(device, dtype):
+    # A packed head stands beside the embeddings that it is tied to: memory is what is asked for.
+    is_quantized = config.quantization != "none"
+    if config.pack_linear_weights and not is_quantized and can_pack(device, dtype):
         pack_linear_layers(model)
     shapes = measure_layers(model)
     backend = _attention_backend(device)

@@ -8,11 +8,13 @@ a state has a default and exceptions.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 START: Final = 0
@@ -83,3 +85,22 @@ class DeviceTables:
         if index < end and self.exception_tokens[index] == token_id:
             return int(self.exception_next[index])
         return int(self.default_next[state])
+
+
+@runtime_checkable
+class TabledGrammar(Protocol):
+    """A compiled grammar that may be finite, and then has tables that a device can follow."""
+
+    def device_tables(
+        self, budget: DeviceBudget, goes_on: Callable[[], bool] = ...
+    ) -> DeviceTables | None:
+        """The automaton over tokens; None where it is not finite within the budget.
+
+        Args:
+            budget: how large it may be.
+            goes_on: asked before each state, while no lock is held; may wait. False: None at once.
+
+        Raises:
+            GrammarError: the automaton cannot grow within its limits.
+        """
+        ...

@@ -127,6 +127,7 @@ def load_server(
             max_waiting=server_config.max_waiting_requests,
             warm_actions=server_config.warm_actions,
             cache=backend.grammar_cache,
+            automata=backend.automata,
         )
     announce(f"Engine: {_facts(engine)}")
     try:

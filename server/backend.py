@@ -15,6 +15,7 @@ from grammars.errors import GrammarError
 from grammars.masks.warmup import warm_up
 from grammars.spec import JsonObject
 from grammars.vocabulary import Vocabulary
+from server.device_automata import DeviceAutomata
 from server.errors import StartupError
 from server.kernels.precompile import compiling_kernels
 from server.kernels.table import KERNELS
@@ -38,12 +39,14 @@ class Backend:
         vocabulary: of the model's tokenizer.
         compile_spec: compiles a grammar or finds it in the cache; thread-safe.
         grammar_cache: that cache.
+        automata: for grammars that the engine's device follows; None where it follows none.
     """
 
     engine: AsyncEngine
     vocabulary: Vocabulary
     compile_spec: Callable[[GrammarSpec], CompiledGrammar]
     grammar_cache: GrammarCache
+    automata: DeviceAutomata | None
 
 
 def load_backend(
@@ -83,7 +86,14 @@ def load_backend(
     except (GrammarError, ValueError) as error:
         raise StartupError(f"{model_folder.name} cannot be served: {error}") from error
     cache = GrammarCache(grammar_cache_bytes)
-    return Backend(engine, vocabulary, lambda spec: cache.get(spec, vocabulary, backend), cache)
+    follows = engine_config.max_burst_steps > 1
+    return Backend(
+        engine,
+        vocabulary,
+        lambda spec: cache.get(spec, vocabulary, backend),
+        cache,
+        DeviceAutomata(engine_config.automata_bytes) if follows else None,
+    )
 
 
 def load_tokenizer(model_folder: Path) -> PreTrainedTokenizerFast:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engine.errors import EngineError, InvalidRequestError
@@ -60,7 +60,11 @@ class Generation:
     def __init__(self, chat: AdmittedChat, services: Services) -> None:
         self._chat = chat
         self._services = services
-        self._requests = [chat.engine_request(choice) for choice in range(chat.num_choices)]
+        automaton = None if chat.grammar is None else services.compiler.automaton(chat.grammar)
+        self._requests = [
+            replace(chat.engine_request(choice), automaton=automaton)
+            for choice in range(chat.num_choices)
+        ]
         try:
             services.engine.check_request(self._requests[0])
         except InvalidRequestError as error:

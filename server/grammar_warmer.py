@@ -79,7 +79,8 @@ class GrammarWarmer:
         """In the thread."""
         self._num_waiting -= 1
         try:
-            grammar.warm(num_actions, self._goes_on)
+            if num_actions:
+                grammar.warm(num_actions, self._goes_on)
             if automata is not None:
                 automata.make(grammar, self._goes_on)
         except GrammarError as error:  # a text that comes there is told

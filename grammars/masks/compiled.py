@@ -223,16 +223,11 @@ class AutomatonGrammar:
         """See `ExpandableGrammar`."""
         return expand_ahead(self._tables, self._expander, self._root, num_actions, goes_on)
 
-    def device_tables(self, budget: DeviceBudget) -> DeviceTables | None:
-        """The automaton over tokens, where it is finite within a budget.
-
-        Raises:
-            GrammarError: the automaton cannot grow within its limits.
-        """
-        if self._distinct is not None:
-            return None
-        with self._tables.lock:
-            return explore(self, self._start, budget)
+    def device_tables(
+        self, budget: DeviceBudget, goes_on: Callable[[], bool] = always
+    ) -> DeviceTables | None:
+        """See `TabledGrammar`."""
+        return None if self._distinct is not None else explore(self, self._start, budget, goes_on)
 
     def successors(
         self, configuration: Configuration

@@ -9,6 +9,8 @@ import numpy as np
 from grammars.device_tables import ENDED, START, DeviceTables
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from grammars.device_tables import DeviceBudget
@@ -17,9 +19,20 @@ if TYPE_CHECKING:
 
 
 def explore(
-    grammar: AutomatonGrammar, start: Configuration, budget: DeviceBudget
+    grammar: AutomatonGrammar,
+    start: Configuration,
+    budget: DeviceBudget,
+    goes_on: Callable[[], bool],
 ) -> DeviceTables | None:
     """The tables of a grammar without texts that must differ; None where the budget is too small.
+
+    The grammar's lock is taken for one state at a time: texts of the grammar need not wait.
+
+    Args:
+        grammar: whose.
+        start: where its texts begin.
+        budget: states and bytes at most.
+        goes_on: asked before each state; False: None at once.
 
     Raises:
         GrammarError: the automaton cannot grow within its limits.
@@ -27,6 +40,8 @@ def explore(
     exploration = _Exploration(grammar, budget)
     exploration.number(start)
     for configuration in exploration.configurations:
+        if not goes_on():
+            return None
         exploration.visit(configuration)
         if exploration.is_over_budget:
             return None

@@ -80,13 +80,11 @@ class RenewedGrammar:
                 break
         return num_expanded
 
-    def device_tables(self, budget: DeviceBudget) -> DeviceTables | None:
-        """The automaton over tokens, where it is finite within a budget.
-
-        Raises:
-            GrammarError: the automaton cannot grow within its limits.
-        """
-        return self._with_room().device_tables(budget)
+    def device_tables(
+        self, budget: DeviceBudget, goes_on: Callable[[], bool] = always
+    ) -> DeviceTables | None:
+        """See `TabledGrammar`."""
+        return self._with_room().device_tables(budget, goes_on)
 
     def others(self, full: AutomatonGrammar) -> Iterator[AutomatonGrammar]:
         """See `Renewal`."""

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from server.engine_process.launch import EngineChild
     from server.engine_process.messages import Ready, Start
     from server.engine_process.settings import EngineProcessConfig
+    from server.grammar_compiler import ServedGrammar
 
 logger = logging.getLogger(__name__)
 
@@ -206,6 +207,9 @@ class ProcessEngine:
             child.channel.send(Stop())
             await child.channel.flush()
             await child.end()
+
+    def automaton(self, grammar: ServedGrammar) -> None:
+        """Tables are in the engine's process, as grammars are."""
 
     def cache_stats(self) -> CacheStats:
         """What the cache of grammars there has done, as it was last told."""

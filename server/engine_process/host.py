@@ -107,6 +107,7 @@ class EngineHost:
             max_waiting=start.max_waiting_compiles,
             warm_actions=start.warm_actions,
             cache=backend.grammar_cache,
+            automata=backend.automata,
         )
         self._heartbeat_s = start.heartbeat_s
         self._grammars: dict[int, CompiledGrammar] = {}
@@ -183,8 +184,12 @@ class EngineHost:
         request = message.request
         if message.grammar_id is not None:
             # Released only after the requests that name it were sent, and these arrive in order.
-            constraint = self._grammars[message.grammar_id].matcher()
-            request = dataclasses.replace(request, constraint=constraint)
+            grammar = self._grammars[message.grammar_id]
+            request = dataclasses.replace(
+                request,
+                constraint=grammar.matcher(),
+                automaton=self._compiler.automaton(grammar),
+            )
         try:
             async with aclosing(self._engine.generate(request)) as outputs:
                 async for output in outputs:
