@@ -110,6 +110,7 @@ class AutomatonGrammar:
             )
         )
         self._num_steps = 0
+        self._num_checked = 0  # what was known when its bytes were last added up
         with tables.lock:
             self._start = self._steps.start(root, tables.lexer_start(root))
 
@@ -275,25 +276,38 @@ class AutomatonGrammar:
         if self._distinct is None:
             return self._masks.find(configuration)
         shared = configuration.shared
-        row = self._masks.find(shared) if shared is configuration else self.mask(shared)
+        row = shared.mask
+        if row is None:
+            row = self._masks.find(shared) if shared is configuration else self.mask(shared)
         refused = self._distinct.refused(configuration, row.words)
         return self._rows.without(row, refused) if refused else row
+
+    @property
+    def _num_entries(self) -> int:
+        num_hops = 0 if self._distinct is None else self._distinct.num_hops
+        return self._num_steps + num_hops + len(self._masks)
 
     @property
     def _cache_bytes(self) -> int:
         return (
             self._rows.num_bytes
             + _CONFIGURATION_BYTES * len(self._configurations)
-            + _ENTRY_BYTES * (self._num_steps + len(self._masks))
+            + _ENTRY_BYTES * self._num_entries
         )
 
     def _make_room(self) -> None:
         """Forget what is known when it takes too much; texts under way keep their configuration."""
+        num_known = self._num_entries + self._rows.num_bytes
+        if num_known == self._num_checked:
+            return
+        self._num_checked = num_known
         if self._cache_bytes <= self._max_cache_bytes:
             return
         self._configurations.clear()
         self._masks.clear()
         self._rows.clear()
+        if self._distinct is not None:
+            self._distinct.forget_hops()
         self._num_steps = 0
 
 

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grammars.masks.distinct_walk import DistinctPoint
+    from grammars.masks.hops import Hop
     from grammars.masks.key_frames import KeyPoint
     from grammars.masks.rows import MaskRow
-    from grammars.masks.steps import Hop
 
 WINDOW_SIZE: Final = 8
 """Frames that a kernel is given at first; few tokens pop more than three."""

@@ -14,18 +14,17 @@ import numpy as np
 from grammars.masks.configuration import WINDOW_SIZE, Configuration
 from grammars.masks.distinct_tokens import DistinctTokens, allowed_among
 from grammars.masks.distinct_walk import DistinctPoint, DistinctWalk
+from grammars.masks.hops import Hops
 from grammars.masks.json_scan import OUTSIDE, scan_all
 from grammars.masks.key_frames import as_distinct, as_keys, frames_after, keyed
 from grammars.masks.key_tokens import KeyTokens
 from grammars.masks.reference import PlainConfiguration, ReferenceWalk
-from grammars.pushdown.distinct import Distinct
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from grammars.masks.configuration import ConfigurationTable
+    from grammars.masks.hops import Hop
     from grammars.masks.key_frames import KeyPoint
-    from grammars.masks.steps import Hop, Steps
+    from grammars.masks.steps import Steps
     from grammars.masks.token_symbols import TokenSymbols
     from grammars.protocol import Bitmask
     from grammars.pushdown.structural import StructuralStates
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from grammars.vocabulary import Vocabulary
 
 _OPENING: Final = frozenset(b"[{")
-_TOLD_BY_KEYS: Final = (Distinct.NOTHING, Distinct.ENDLESS_KEYS)
 
 
 class DistinctConfigurations:
@@ -64,14 +62,21 @@ class DistinctConfigurations:
         self._plain_walk = ReferenceWalk(tables, states, vocabulary)
         self._walk = DistinctWalk(self._plain_walk, states, tables)
         self._reader = DistinctTokens(self._walk, tokens, vocabulary)
-        self._states = states
-        self._kinds: dict[int, Distinct] = {}
         self._token_bytes = vocabulary.token_bytes
-        self._tokens = tokens
         self._key_tokens = vocabulary.derive(KeyTokens)
         self._steps = steps
+        self._hops = Hops(steps, states, vocabulary)
         self._configurations = configurations
         self._is_plain = is_plain
+
+    @property
+    def num_hops(self) -> int:
+        """How many hops the shared configurations know."""
+        return len(self._hops)
+
+    def forget_hops(self) -> None:
+        """Told when the shared configurations have forgotten them."""
+        self._hops.forgotten()
 
     def step(self, configuration: Configuration, token_id: int) -> Configuration | None:
         """The configuration after a token, None where it is refused.
@@ -83,11 +88,12 @@ class DistinctConfigurations:
             if configuration.point is None and not self._may_open(token_id):
                 return self._steps.after(configuration, token_id)
         elif configuration.point is None:
-            hop = self._steps.hop(configuration.shared, token_id)
+            keys = configuration.keys
+            hop = self._hops.find(configuration if keys is None else keys.shared, token_id)
             if hop is None:
                 return None
-            if not self._needs_reading(configuration.keys, hop, token_id):
-                return self._after_keys(configuration, hop, token_id)
+            if hop.is_told_by_keys and (keys is None or _is_told(hop, keys)):
+                return _after_keys(configuration.depth, keys, hop)
         point = self._reader.read(self._point(configuration), token_id)
         return None if point is None else self._configuration(point)
 
@@ -124,62 +130,19 @@ class DistinctConfigurations:
         """Whether a token may open a frame of distinct texts."""
         return not _OPENING.isdisjoint(self._token_bytes.get(token_id, b""))
 
-    def _kind_of(self, state: int) -> Distinct:
-        kind = self._kinds.get(state)
-        if kind is None:
-            kind = self._kinds[state] = self._states.distinct_texts(state)
-        return kind
-
-    def _needs_reading(self, keys: KeyPoint | None, hop: Hop, token_id: int) -> bool:
-        """Whether a token is more than keys can tell."""
-        for fire in hop.fires:
-            if fire.change > 0 and self._kind_of(fire.state) not in _TOLD_BY_KEYS:
-                return True
-        if b"\\" not in self._token_bytes.get(token_id, b""):
-            return False
-        return bool(hop.fires) or (keys is not None and keys.frames[-1].is_open)
-
-    def _after_keys(
-        self, configuration: Configuration, hop: Hop, token_id: int
-    ) -> Configuration | None:
-        """The configuration after a token of which keys tell all; None where it is refused."""
-        keys = configuration.keys
-        frames = () if keys is None else keys.frames
-        scanned = OUTSIDE if keys is None else keys.scanned
-        data = self._token_bytes.get(token_id, b"")
-        after = frames_after(frames, configuration.depth, hop, data, self._kind_of)
-        if after is None:
-            return None
-        if not after:
-            return hop.configuration
-        if not frames:
-            data = data[self._first_opened(hop) :]
-        return keyed(hop.configuration, after, scan_all(data, scanned))
-
-    def _first_opened(self, hop: Hop) -> int:
-        """How many symbols a token has before it opens an object whose keys must differ."""
-        pushes = (fire for fire in hop.fires if fire.change > 0)
-        return next(p.num_read for p in pushes if self._kind_of(p.state) is not Distinct.NOTHING)
-
     def _refused_by_keys(
         self, configuration: Configuration, keys: KeyPoint, words: Bitmask
     ) -> list[int]:
         """`refused` in objects whose keys must differ."""
         frame = keys.frames[-1]
-        found: list[NDArray[np.int32]] = []
-        if frame.is_open and frame.keys:
-            found = self._key_tokens.ending(frame.text, frame.keys)
-        refused = [token_id for ids in found for token_id in allowed_among(ids, words)]
-        likely = [self._key_tokens.second]
-        for frame in keys.frames:
-            if frame.keys:
-                likely += self._key_tokens.following(frame.keys)
-        point = None
-        for token_ids in likely:
-            for token_id in allowed_among(token_ids, words) if len(token_ids) else ():
-                point = self._point(configuration) if point is None else point
-                if self._reader.read(point, token_id) is None:
-                    refused.append(token_id)
+        ending = self._key_tokens.ending(frame.text, frame.keys) if frame.is_open else []
+        refused = [token_id for found in ending for token_id in allowed_among(found, words)]
+        unsure = self._key_tokens.following(keys.frames)
+        if unsure:
+            point = self._point(configuration)
+            for found in unsure:
+                among = allowed_among(found, words)
+                refused += (t for t in among if self._reader.read(point, t) is None)
         return refused
 
     def _point(self, configuration: Configuration) -> DistinctPoint:
@@ -222,3 +185,23 @@ class DistinctConfigurations:
             np.array(plain.below[:WINDOW_SIZE], np.int64),
             point=point,
         )
+
+
+def _is_told(hop: Hop, keys: KeyPoint) -> bool:
+    """Whether a token adds no escape to a key."""
+    return b"\\" not in hop.data or not keys.frames[-1].is_open
+
+
+def _after_keys(depth: int, keys: KeyPoint | None, hop: Hop) -> Configuration | None:
+    """The configuration after a token of which keys tell all; None where it is refused."""
+    if keys is None:
+        frames = frames_after((), depth, hop)
+        if not frames:
+            return hop.configuration
+        scanned = scan_all(hop.data[hop.num_before_keys :], OUTSIDE)
+    else:
+        frames = frames_after(keys.frames, depth, hop)
+        if not frames:
+            return None if frames is None else hop.configuration
+        scanned = scan_all(hop.data, keys.scanned)
+    return keyed(hop.configuration, frames, scanned)

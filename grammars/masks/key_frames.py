@@ -7,24 +7,25 @@ Keys with escapes, whose digits may be written in two ways, are left to the plai
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from grammars.masks.configuration import Configuration
 from grammars.masks.distinct_walk import DistinctFrame, Seen
 from grammars.pushdown.distinct import Distinct
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
-    from grammars.masks.steps import Hop
+    from grammars.masks.hops import Hop
+
+_NOTHING: Final[dict[int, Any]] = {}
+"""What configurations that are not shared know of others; it stays empty."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class KeyFrame:
+class KeyFrame(NamedTuple):
     """An open object.
 
-    Args:
+    Attributes:
         depth: frames below it on the stack.
         keys: those that are written, as JSON strings.
         is_open: whether a key is being written, or about to be.
@@ -35,11 +36,6 @@ class KeyFrame:
     keys: frozenset[bytes] = frozenset()
     is_open: bool = True
     text: bytes = b""
-
-    @property
-    def is_repeat(self) -> bool:
-        """Whether the text has just become an earlier key."""
-        return self.text in self.keys
 
     def fed(self, data: bytes) -> KeyFrame:
         """The frame after more of the text of its object."""
@@ -56,11 +52,10 @@ class KeyFrame:
         return KeyFrame(self.depth, self.keys | {key}, is_open=False)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class KeyPoint:
+class KeyPoint(NamedTuple):
     """Where a text is in objects whose keys must differ.
 
-    Args:
+    Attributes:
         shared: where the automaton is, which other texts share.
         frames: the objects, the outermost first; at least one.
         scanned: where the JSON scanner is.
@@ -71,31 +66,26 @@ class KeyPoint:
     scanned: int
 
 
-def frames_after(
-    frames: tuple[KeyFrame, ...],
-    depth: int,
-    hop: Hop,
-    data: bytes,
-    kind_of: Callable[[int], Distinct],
-) -> tuple[KeyFrame, ...] | None:
-    """The frames after a token; None where it ends an earlier key.
+def frames_after(frames: tuple[KeyFrame, ...], depth: int, hop: Hop) -> tuple[KeyFrame, ...] | None:
+    """The frames after a token of which keys tell all; None where it ends an earlier key.
 
     Args:
         frames: those before it.
         depth: frames on the automaton's stack before it.
-        hop: where the token leads; it opens no frames of other distinct texts.
-        data: the token.
-        kind_of: what must differ in the frame that a state opens.
+        hop: where the token leads.
     """
+    data = hop.data
+    if not hop.fires:
+        return _fed(frames, data)
     found = list(frames)
     read = 0
-    for fire in hop.fires:
-        depth += fire.change
+    for num_read, change, opened in hop.fires:
+        depth += change
         if found and found[-1].is_open:
-            found[-1] = found[-1].fed(data[read : fire.num_read])
-        read = fire.num_read
-        if fire.change > 0:
-            if kind_of(fire.state) is Distinct.ENDLESS_KEYS:
+            found[-1] = found[-1].fed(data[read:num_read])
+        read = num_read
+        if change > 0:
+            if opened is Distinct.ENDLESS_KEYS:
                 found.append(KeyFrame(depth))
             continue
         if found and found[-1].depth > depth:
@@ -105,11 +95,15 @@ def frames_after(
             if turned is None:
                 return None
             found[-1] = turned
-    if found and found[-1].is_open and read < len(data):
-        found[-1] = found[-1].fed(data[read:])
-        if found[-1].is_repeat:
-            return None
-    return tuple(found)
+    return _fed(tuple(found), data[read:])
+
+
+def _fed(frames: tuple[KeyFrame, ...], data: bytes) -> tuple[KeyFrame, ...] | None:
+    """The frames after bytes with which nothing fires; None where they end an earlier key."""
+    if not data or not frames or not frames[-1].is_open:
+        return frames
+    frame = frames[-1].fed(data)
+    return None if frame.text in frame.keys else (*frames[:-1], frame)
 
 
 def keyed(shared: Configuration, frames: tuple[KeyFrame, ...], scanned: int) -> Configuration:
@@ -123,6 +117,8 @@ def keyed(shared: Configuration, frames: tuple[KeyFrame, ...], scanned: int) -> 
         shared.below,
         shared.window,
         keys=KeyPoint(shared, frames, scanned),
+        following=_NOTHING,
+        hops=_NOTHING,
     )
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from grammars.masks.key_frames import KeyFrame
     from grammars.vocabulary import Vocabulary
 
 _KEY: Final = rb'"(?:[^"\\]|\\.)*"'
@@ -47,8 +48,7 @@ class KeyTokens:
             if key is not None:
                 whole.setdefault(key[1], []).extend(token_ids)
         self._whole = _arrays(whole.items())
-        self.second: NDArray[np.int32] = np.array(second, np.int32)
-        """int32; tokens that may end one key and write another one after it."""
+        self._second = [np.array(second, np.int32)] if second else []
 
     def ending(self, written: bytes, keys: frozenset[bytes]) -> list[NDArray[np.int32]]:
         """The tokens that go on from the beginning of a key to the end of one of some keys.
@@ -57,6 +57,8 @@ class KeyTokens:
             written: of the key; where it is empty, the comma before it may be missing too.
             keys: those that must not be written.
         """
+        if not keys:
+            return []
         if not written:
             return [self._whole[key] for key in self._whole if key in keys]
         if len(keys) > len(self._ending):
@@ -64,9 +66,16 @@ class KeyTokens:
         rests = [key[len(written) :] for key in keys if key.startswith(written)]
         return [self._ending[rest] for rest in rests if rest in self._ending]
 
-    def following(self, keys: frozenset[bytes]) -> list[NDArray[np.int32]]:
-        """The tokens that may write one of some keys, whole, after a comma."""
-        return [self._following[key] for key in self._following if key in keys]
+    def following(self, frames: Iterable[KeyFrame]) -> list[NDArray[np.int32]]:
+        """The tokens that may write a key whole, after a comma, which some object has already.
+
+        So may those that end one key and write another.
+        """
+        found = list(self._second)
+        if self._following:
+            for frame in frames:
+                found += [self._following[key] for key in self._following if key in frame.keys]
+        return found
 
 
 def _arrays(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grammars.masks.walk import (
     COUNTED,
-    FIRED_STATE,
     IS_COMPLETE,
     IS_FRESH,
     LEXER,
@@ -18,41 +16,13 @@ from grammars.masks.walk import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
     from grammars.masks.configuration import Configuration, ConfigurationTable
     from grammars.masks.runner import Runner
-
-
-@dataclass(frozen=True, slots=True)
-class Fire:
-    """A label that fired while a token was read.
-
-    Args:
-        num_read: symbols of the token before it.
-        change: frames that it pushed; -1 where it popped one.
-        state: the structural state after it.
-    """
-
-    num_read: int
-    change: int
-    state: int
-
-
-@dataclass(frozen=True, slots=True)
-class Hop:
-    """Where a token leads.
-
-    Args:
-        configuration: the one after it.
-        fires: what fired on the way, in order.
-    """
-
-    configuration: Configuration
-    fires: tuple[Fire, ...]
 
 
 class Steps:
@@ -84,20 +54,12 @@ class Steps:
         pushed = result[PUSHED : PUSHED + point[NUM_PUSHED]].tolist()
         return self._at(configuration, point, pushed)
 
-    def hop(self, configuration: Configuration, token_id: int) -> Hop | None:
-        """The same, with what fired on the way; found once for each configuration and token."""
-        hop = configuration.hops.get(token_id)
-        if hop is None:
-            following = self.after(configuration, token_id)
-            if following is None:
-                return None
-            fires = []
-            for row in self._runner.fired.tolist():
-                if row[FIRED_STATE] == 0:
-                    break
-                fires.append(Fire(*row))
-            hop = configuration.hops[token_id] = Hop(following, tuple(fires))
-        return hop
+    def fired(self) -> Iterator[tuple[int, int, int]]:
+        """What fired in the last `after` that was not refused, see `Workspace.fired`."""
+        for num_read, change, state in self._runner.fired.tolist():
+            if state == 0:
+                return
+            yield num_read, change, state
 
     def after_all(
         self, configuration: Configuration
