@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from grammars.automata.codepoint_dfa import CodePointDfa
     from grammars.automata.dfa import Dfa
     from grammars.schema.graph import ValueGraph
+    from grammars.schema.object_plan import OrderedStep
     from grammars.schema.plans import AllBut, ArrayPlace, ObjectPlace, Plan, Step
     from grammars.schema.value import ArrayShape, ObjectShape
     from grammars.spec import PropertyOrder, Whitespace
@@ -38,6 +39,8 @@ class Layout(Generic[PlaceT]):
         graph: which nodes have values at all.
         is_live: whether the shape can be closed from a place.
         keys: of all steps of an object.
+        in_order: of an object that is told by the number of declared keys that are done, see
+            `ObjectPlan.in_order`.
     """
 
     def __init__(
@@ -46,8 +49,10 @@ class Layout(Generic[PlaceT]):
         graph: ValueGraph,
         is_live: Callable[[PlaceT], bool],
         keys: tuple[str | CodePointDfa | AllBut, ...] = (),
+        in_order: tuple[OrderedStep, ...] | None = None,
     ) -> None:
         self.keys = keys
+        self.in_order = in_order
         self._plan = plan
         self._graph = graph
         self._is_live = is_live
@@ -131,7 +136,8 @@ class JsonContext:
         graph = self.graph
         if self._property_order == "schema":
             ordered = graph.object_plan(shape)
-            return Layout(ordered, graph, partial(graph.is_live, ordered), tuple(ordered.keys()))
+            is_live = partial(graph.is_live, ordered)
+            return Layout(ordered, graph, is_live, tuple(ordered.keys()), ordered.in_order)
         plan = graph.any_order_plan(shape)
         return Layout(plan, graph, partial(graph.is_live_in_any_order, plan), tuple(plan.keys()))
 

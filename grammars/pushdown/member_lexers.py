@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from grammars.pushdown.terminals import Terminal
 
 MIN_KEYS: Final = 1
-"""A place that reads fewer keys, the end alone, has a lexer of its own: it is the same for all."""
+"""Objects of fewer keys share nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +79,13 @@ class MemberLexers:
         key = (members[0].context, *layouts)
         if key not in self._known:
             keys = tuple(dict.fromkeys(key for layout in layouts for key in layout.keys))
-            self._known[key] = self._make((*keys, Closing.BRACKET), members[0])
+            is_useful = MIN_KEYS <= len(keys) < MAX_WINDOW_LABELS
+            self._known[key] = (
+                self._make((*keys, Closing.BRACKET), members[0]) if is_useful else None
+            )
         return self._known[key]
 
     def _make(self, keys: tuple[MemberKey, ...], member: ObjectMember) -> MemberLexer | None:
-        if len(keys) > MAX_WINDOW_LABELS:
-            return None
         terminals = (member_terminal(key, member.context, follows=True) for key in keys)
         lexer = self._make_lexer(tuple(terminals))
         if len(lexer.items) > MAX_WINDOW_LABELS:

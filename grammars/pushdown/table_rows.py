@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
 from grammars.automata.kernels import kernel
 from grammars.automata.owed import characters_owed
 from grammars.pushdown.layout import (
@@ -18,6 +16,7 @@ from grammars.pushdown.layout import (
 )
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from grammars.automata.dfa import Dfa

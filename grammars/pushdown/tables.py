@@ -97,6 +97,15 @@ class AutomatonTables:
         """How many structural states there are."""
         return self._states.used - 1
 
+    def check_num_states(self, max_states: int) -> None:
+        """Refuse another structural state past a budget.
+
+        Raises:
+            LimitExceededError: there are `max_states`.
+        """
+        if self.num_states >= max_states:
+            raise LimitExceededError("max_structural_states", max_states, "the grammar")
+
     def arrays(self) -> TableArrays:
         """The arrays as they are now; `lock` must be held for as long as they are read."""
         if self._arrays is None:

@@ -73,9 +73,11 @@ def word_trie(
     table = np.zeros((text.shape[0] + 2 * num_words + num_any + 9, num_classes), np.int32)
     label = np.zeros(table.shape[0], np.int32)
     inside = np.zeros(table.shape[0], np.int32)  # the state of any key that a node is in
-    is_whole = np.zeros(table.shape[0], np.bool_)  # nodes from which the last quote would end a declared key
+    is_whole = np.zeros(
+        table.shape[0], np.bool_
+    )  # nodes from which the last quote would end a declared key
     failure = symbol_class, np.zeros((0, 0), np.int32), label
-    gap_class = np.int64(symbol_class[gap])
+    gap_class = int(symbol_class[gap])
     used = int(np.int64(_ROOT + 1))
     comma = member = _ROOT
     if follows:
@@ -168,7 +170,7 @@ def _extend(table: Ints, node: int, column: int, used: int) -> int:
 
 @helper
 def _accept(table: Ints, label: Ints, node: int, item: int, gap_class: int, used: int) -> int:
-    """Let an item end at a node and after a gap; the nodes used then, 0 where another ends there."""
+    """Let an item end at a node and after a gap; the nodes used, 0 where another ends there."""
     if label[node] != 0:
         return 0
     label[node] = item + 1

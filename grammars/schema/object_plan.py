@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from grammars.schema.plans import Move, ObjectPlace, Step
@@ -14,6 +14,19 @@ if TYPE_CHECKING:
     from grammars.schema.object_entries import ObjectEntries
     from grammars.schema.plans import AllBut
     from grammars.schema.value import NodeId, ObjectShape
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedStep:
+    """A step of an object in which nothing is counted.
+
+    Args:
+        step: a declared key leads to the next one; an undeclared key comes after all of these.
+        is_required: whether the key cannot be left out.
+    """
+
+    step: Step[ObjectPlace]
+    is_required: bool
 
 
 class ObjectPlan:
@@ -42,6 +55,14 @@ class ObjectPlan:
             or shape.witnesses
             or (shape.max_properties is not None and shape.required)
         )
+
+    @property
+    def in_order(self) -> tuple[OrderedStep, ...] | None:
+        """All steps, those of declared keys first; None where a place tells more than its index."""
+        if self._plain_steps is None:
+            return None
+        flags = (*self._entries.is_required, *([False] * len(self._entries.groups)))
+        return tuple(map(OrderedStep, self._plain_steps, flags))
 
     def steps(self, place: ObjectPlace) -> Iterator[Step[ObjectPlace]]:
         if place.most == self._shape.max_properties:

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from grammars.compile import compile_grammar
-from grammars.pushdown import structural
+from grammars.pushdown import member_lexers
 from grammars.pushdown.layout import ALL_LABELS, StateColumn
 from grammars.spec import JsonSchema
 from tests.support.tokenizers import tiny_vocabulary
@@ -49,7 +49,7 @@ def compiled(name: str, **options):
 def test_masks_are_those_of_lexers_without_windows(name, whitespace, monkeypatch):
     windowed = compiled(name, whitespace=whitespace)
     with monkeypatch.context() as patch:
-        patch.setattr(structural, "MIN_KEYS", 10**6)
+        patch.setattr(member_lexers, "MIN_KEYS", 10**6)
         texts = [
             walk(compiled(name, whitespace=whitespace), random.Random(seed)) for seed in range(30)
         ]

@@ -1,0 +1,316 @@
+"""JsonStates: the states within one object or one array, each made in one go.
+
+Most places of a text are in one object or array, not in several alternatives at once. What such a
+state reads depends on little: the kinds of its value, or the place in its object. So its row is
+copied from a template, and actions that lead back into the frame are written with it. States made
+so are those that `StateReader` describes, which is the plain reference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, assert_never
+
+from grammars.automata.dfa import DEAD
+from grammars.pushdown.actions import Goto, Push
+from grammars.pushdown.configs import (
+    DONE,
+    ArrayElement,
+    Done,
+    ObjectMember,
+    ValueThen,
+    opened_arrays,
+    opened_objects,
+)
+from grammars.pushdown.items import Item, distinct_items
+from grammars.pushdown.object_frames import ObjectFrame, find_object_frame
+from grammars.pushdown.templates import Template, find_template
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from grammars.pushdown.configs import Config, ConfigTable
+    from grammars.pushdown.items import Items
+    from grammars.pushdown.layouts import JsonContext, Layout
+    from grammars.pushdown.member_lexers import MemberLexers
+    from grammars.pushdown.state_reader import StateReader
+    from grammars.pushdown.tables import AutomatonTables
+    from grammars.pushdown.transitions import Transitions
+    from grammars.schema.plans import ArrayPlace, ObjectPlace
+    from grammars.schema.value import NodeId
+
+
+@dataclass(frozen=True, slots=True)
+class _BeforeValue:
+    """A state before a value of `node`, after which comes `then`."""
+
+    tag: int
+    context: JsonContext
+    node: NodeId
+    then: int
+    template: Template
+
+
+@dataclass(frozen=True, slots=True)
+class _InObject:
+    """A state inside an object, at a place of its frame."""
+
+    tag: int
+    frame: ObjectFrame
+    place: int
+    is_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _InArray:
+    """A state inside an array; `then` is after the first element where it is about to come."""
+
+    tag: int
+    config: ArrayElement
+    then: int
+    template: Template
+
+
+_Made: TypeAlias = _BeforeValue | _InObject | _InArray
+
+
+class JsonStates:
+    """Makes and expands the states of single configs, as far as they can be made from templates.
+
+    Args:
+        tables: where states and actions are written.
+        configs: the table of configs.
+        transitions: of its configs.
+        reader: what states read.
+        lexers: of members.
+        make_state: the state of some items, however it is made.
+        items_of: what a state is a set of, however it was made.
+        max_states: structural states at most.
+    """
+
+    def __init__(
+        self,
+        tables: AutomatonTables,
+        configs: ConfigTable,
+        transitions: Transitions,
+        reader: StateReader,
+        lexers: MemberLexers,
+        make_state: Callable[[Items], int],
+        items_of: Callable[[int], Items],
+        max_states: int,
+    ) -> None:
+        self._max_states = max_states
+        self._tables = tables
+        self._configs = configs
+        self._transitions = transitions
+        self._reader = reader
+        self._lexers = lexers
+        self._make_state = make_state
+        self._items_of = items_of
+        self._made: dict[int, _Made] = {}
+        self._templates: dict[Hashable, Template | None] = {}
+        self._frames: dict[Layout[ObjectPlace], ObjectFrame | None] = {}
+        self._values: dict[tuple[JsonContext, NodeId, int], int] = {}
+        self._members: dict[tuple[int, ObjectFrame, int, bool], int] = {}
+        self._elements: dict[tuple[int, Layout[ArrayPlace], ArrayPlace], int | None] = {}
+        self._insides: dict[tuple[JsonContext, NodeId, bool], int] = {}
+
+    def __contains__(self, state: int) -> bool:
+        return state in self._made
+
+    def find(self, item: Item) -> int | None:
+        """The state of a single item; None where it is not made from a template."""
+        config = self._configs[item.config]
+        match config:
+            case ObjectMember(context, layout, place, is_first):
+                frame = self._frame(context, layout)
+                if frame is None:
+                    return None
+                return self._in_object(item.tag, frame, place.index, is_first=is_first)
+            case ValueThen(context, node, then):
+                if not isinstance(self._configs[then], (Done, ObjectMember, ArrayElement)):
+                    return None  # parts of a structure: where they meet has to be looked at
+                if self._value_template(context, node) is None:
+                    return None
+                return self._before_value(
+                    item.tag, context, node, self._make_state((Item(item.tag, then),))
+                )
+            case ArrayElement():
+                return self._in_array(item.tag, config)
+            case _:
+                return None
+
+    def items(self, state: int) -> Items:
+        """What a state that was made here is a set of."""
+        made = self._made[state]
+        match made:
+            case _BeforeValue(tag, context, node, then):
+                [after] = self._items_of(then)
+                config: Config = ValueThen(context, node, after.config)
+            case _InObject(tag, frame, place, is_first):
+                config = frame.config(place, is_first=is_first)
+            case _InArray(tag, element):
+                config = element
+            case _:
+                assert_never(made)
+        return (Item(tag, self._configs.intern(config)),)
+
+    def expand(self, state: int, label: int) -> None:
+        """Write the action of a label that was not known as the state was made.
+
+        Raises:
+            GrammarError: as making a state may.
+        """
+        made = self._made[state]
+        match made:
+            case _BeforeValue(_, context, node, then, template):
+                inner = self._inside(context, node, is_object=label == template.object_label)
+                self._tables.set_action(state, label, Push(then, inner))
+            case _InObject(tag, frame):
+                member = frame.members[label - 1]
+                assert member is not None, "the bracket has an action from the start"
+                node, place = member
+                after = self._in_object(tag, frame, place, is_first=False)
+                target = self._before_value(tag, frame.context, node, after)
+                if target is None:
+                    then = self._configs.intern(frame.config(place, is_first=False))
+                    value = ValueThen(frame.context, node, then)
+                    target = self._make_state((Item(tag, self._configs.intern(value)),))
+                self._tables.set_action(state, label, Goto(target))
+            case _InArray(tag, config, then, template):
+                [value] = self._transitions.element_values(config)
+                if label == template.comma_label:
+                    item = Item(tag, self._configs.intern(value))
+                    self._tables.set_action(state, label, Goto(self._make_state((item,))))
+                else:
+                    is_object = label == template.object_label
+                    inner = self._inside(value.context, value.node, is_object=is_object)
+                    self._tables.set_action(state, label, Push(then, inner))
+            case _:
+                assert_never(made)
+
+    def _before_value(self, tag: int, context: JsonContext, node: NodeId, then: int) -> int | None:
+        key = (context, node, then)
+        state = self._values.get(key)
+        if state is None:
+            template = self._value_template(context, node)
+            if template is None:
+                return None
+            state = self._add(template, goto_labels=template.scalar_labels, goto_target=then)
+            self._values[key] = state
+            self._made[state] = _BeforeValue(tag, context, node, then, template)
+        return state
+
+    def _value_template(self, context: JsonContext, node: NodeId) -> Template | None:
+        kinds = _kinds(context, node)
+        if kinds not in self._templates:
+            self._templates[kinds] = self._template(ValueThen(context, node, DONE))
+        return self._templates[kinds]
+
+    def _template(self, config: Config) -> Template | None:
+        reading = self._reader.read((Item(0, self._configs.intern(config)),))
+        return find_template(reading, self._tables)
+
+    def _in_object(self, tag: int, frame: ObjectFrame, place: int, *, is_first: bool) -> int:
+        key = (tag, frame, place, is_first)
+        state = self._members.get(key)
+        if state is None:
+            state = self._new_in_object(tag, frame, place, is_first=is_first)
+            self._members[key] = state
+            self._made[state] = _InObject(tag, frame, place, is_first)
+        return state
+
+    def _new_in_object(self, tag: int, frame: ObjectFrame, place: int, *, is_first: bool) -> int:
+        window = frame.windows[place]
+        if window == frame.bracket:  # the end alone has a lexer of its own, the same for all
+            if frame.context not in self._templates:
+                config = frame.config(place, is_first=is_first)
+                self._templates[frame.context] = self._template(config)
+            template = self._templates[frame.context]
+            assert template is not None, "a bracket is a bracket"
+            return self._add(template, pop_labels=template.end_labels, pop_outcome=1 << tag)
+        self._tables.check_num_states(self._max_states)
+        shared = frame.shared
+        dfa = shared.lexer.dfa
+        return self._tables.add_state(
+            lexer_start=self._tables.add_dfa(dfa) + (shared.first if is_first else dfa.start),
+            num_labels=len(frame.members),
+            is_final=False,
+            full_outcome=1,
+            window=window,
+            pop_labels=frame.bracket,
+            pop_outcome=1 << tag,
+        )
+
+    def _in_array(self, tag: int, config: ArrayElement) -> int | None:
+        key = (tag, config.layout, config.place)
+        if key not in self._elements:
+            self._elements[key] = self._new_in_array(tag, config)
+        return self._elements[key]
+
+    def _new_in_array(self, tag: int, config: ArrayElement) -> int | None:
+        layout = config.layout
+        if layout.has_distinct_texts or len(layout.steps(config.place)) > 1:
+            return None
+        values = tuple(self._transitions.element_values(config))
+        kinds = _kinds(values[0].context, values[0].node) if config.is_first and values else None
+        key = (config.context, bool(values), layout.may_close(config.place), kinds)
+        if key not in self._templates:
+            self._templates[key] = self._template(config)
+        template = self._templates[key]
+        if template is None:
+            return None
+        then = DEAD
+        if config.is_first and values:
+            then = self._make_state((Item(tag, values[0].then),))
+        state = self._add(
+            template,
+            goto_labels=template.scalar_labels,
+            goto_target=then,
+            pop_labels=template.end_labels,
+            pop_outcome=1 << tag,
+        )
+        self._made[state] = _InArray(tag, config, then, template)
+        return state
+
+    def _inside(self, context: JsonContext, node: NodeId, *, is_object: bool) -> int:
+        """The state after the opening bracket of a value."""
+        key = (context, node, is_object)
+        state = self._insides.get(key)
+        if state is None:
+            value = context.graph.value(node)
+            opened = opened_objects(context, value) if is_object else opened_arrays(context, value)
+            items = distinct_items(Item(0, self._configs.intern(config)) for config in opened)
+            state = self._insides[key] = self._make_state(items)
+        return state
+
+    def _frame(self, context: JsonContext, layout: Layout[ObjectPlace]) -> ObjectFrame | None:
+        if layout not in self._frames:
+            self._frames[layout] = find_object_frame(context, layout, self._lexers)
+        return self._frames[layout]
+
+    def _add(self, template: Template, **known: int) -> int:
+        self._tables.check_num_states(self._max_states)
+        return self._tables.add_state(
+            lexer_start=template.start,
+            num_labels=template.num_labels,
+            is_final=False,
+            full_outcome=1,
+            count_min=template.count_min,
+            count_max=template.count_max,
+            **known,
+        )
+
+
+def _kinds(context: JsonContext, node: NodeId) -> Hashable:
+    """What is equal for values of one schema that are read alike."""
+    value = context.graph.value(node)
+    return (
+        context,
+        value.has_null,
+        value.booleans,
+        value.numbers,
+        value.strings,
+        bool(value.objects),
+        bool(value.arrays),
+    )
