@@ -57,6 +57,9 @@ KERNELS: Final[Mapping[str, Mapping[str, str]]] = {
             "int64)"
         ),
     },
+    "grammars.automata.string_rest": {
+        "_unfold": "(int32[:,::1], int64, int32[::1], int64, int64, int64)",
+    },
     "grammars.automata.json_spelling": {
         "_spelling_tree": "(int32[::1], int32[::1], int64, int64, int32[::1], int32[:,::1])",
     },

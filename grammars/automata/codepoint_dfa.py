@@ -21,7 +21,7 @@ from grammars.automata.length_product import length_product
 from grammars.automata.lengths import lengths_of
 from grammars.automata.minimise import FIRST_ACCEPTING_KIND, minimise_table
 from grammars.automata.product import Operation
-from grammars.automata.trie import minimal_trie
+from grammars.automata.trie import common_beginnings, minimal_trie, plain_trie
 from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
@@ -32,6 +32,12 @@ if TYPE_CHECKING:
 DEFAULT_MAX_STATES: Final = 50_000
 """Deterministic states at most, where the caller names no limit of its own."""
 
+MAX_TRIE_CELLS: Final = 1 << 24
+"""Entries of the table of a list of strings that is not made minimal: 64 MB."""
+
+_CHARACTERS_PER_STATE: Final = 4
+"""So many nodes of a trie for each state that a minimal automaton may have are not made minimal."""
+
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _CHARACTER_RANGES: Final = np.array((0, FIRST_SURROGATE, LAST_SURROGATE + 1), np.int32)
 _CHARACTER_CLASSES: Final = np.array((1, 0, 1), np.int32)
@@ -39,7 +45,7 @@ _CHARACTER_CLASSES: Final = np.array((1, 0, 1), np.int32)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CodePointDfa:
-    """A minimal trimmed automaton over code points.
+    """A trimmed automaton over code points; minimal, but for tries of long lists (`strings`).
 
     Args:
         range_start: int32, (num_ranges,), ascending from 0; range i is range_start[i] ..
@@ -134,7 +140,7 @@ class CodePointDfa:
             max_states=max_states,
             what="a string of bounded length",
         )
-        return _merged(self.range_start, self.range_class, table, start, accepting)
+        return with_merged_classes(self.range_start, self.range_class, table, start, accepting)
 
 
 def build_codepoint_dfa(
@@ -156,7 +162,7 @@ def build_codepoint_dfa(
     minimal = minimise_table(
         next_state, start, np.where(accepting, FIRST_ACCEPTING_KIND, 0).astype(np.int32)
     )
-    return _merged(
+    return with_merged_classes(
         range_start,
         range_atom,
         minimal.next_state,
@@ -165,14 +171,17 @@ def build_codepoint_dfa(
     )
 
 
-def _merged(
+def with_merged_classes(
     range_start: NDArray[np.int32],
     range_atom: NDArray[np.int32],
     next_state: NDArray[np.int32],
     start: int,
     accepting: NDArray[np.bool_],
 ) -> CodePointDfa:
-    """The automaton of a minimal table, with one class for atoms that no state tells apart."""
+    """The automaton of a minimal table, with one class for atoms that no state tells apart.
+
+    The arguments are those of `build_codepoint_dfa`.
+    """
     range_class, table = merge_columns(next_state, range_atom)
     is_first = np.empty(range_class.shape[0], np.bool_)
     is_first[0] = True
@@ -208,26 +217,45 @@ def strings(texts: Iterable[str], *, max_states: int = DEFAULT_MAX_STATES) -> Co
     """Exactly these strings. Those with lone surrogates are not texts and are left out.
 
     Time and memory are linear in the number of characters (and states times distinct characters).
+
+    Args:
+        texts: in any order.
+        max_states: states of the minimal automaton at most. What is far beyond that is not made
+            minimal: a long list becomes a trie of any number of states (read in pieces, see
+            `string_rest`), as long as its table has no more than MAX_TRIE_CELLS entries.
+
+    Raises:
+        LimitExceededError: a string, or the list, is too long.
     """
-    # A dict keeps the order in which texts came: sorting is quick where that was ascending.
-    ordered = sorted(
-        dict.fromkeys(text for text in texts if text.isascii() or not _SURROGATE.search(text))
-    )
+    ordered = sorted(texts)
+    try:
+        characters = "".join(ordered).encode("utf-32-le")
+    except UnicodeEncodeError:
+        ordered = [text for text in ordered if not _SURROGATE.search(text)]
+        characters = "".join(ordered).encode("utf-32-le")
     if not ordered:
         return _nothing()
     length = np.fromiter(map(len, ordered), np.int32, len(ordered))
     if length.max() >= max_states:  # each character of the longest string has a state of its own
         raise LimitExceededError("max_states", max_states, f"a string of {length.max()} characters")
-    code_points = np.frombuffer("".join(ordered).encode("utf-32-le"), np.int32)
+    code_points = np.frombuffer(characters, np.int32)
     present = np.zeros(int(code_points.max(initial=0)) + 1, np.bool_)
     present[code_points] = True
     alphabet = np.flatnonzero(present).astype(np.int32)
     atom_of_code_point = np.zeros(present.shape[0], np.int32)
     atom_of_code_point[alphabet] = np.arange(1, alphabet.shape[0] + 1)
-    table, accepting = minimal_trie(
-        atom_of_code_point[code_points], length, alphabet.shape[0] + 1, max_states=max_states
-    )
+    symbols, num_symbols = atom_of_code_point[code_points], alphabet.shape[0] + 1
     range_start, range_class = _ranges_of_alphabet(alphabet)
+    if len(symbols) > _CHARACTERS_PER_STATE * max_states:
+        common = common_beginnings(symbols, length)
+        num_nodes = int((length - common).sum())
+        if num_nodes > _CHARACTERS_PER_STATE * max_states:
+            if num_nodes * num_symbols > MAX_TRIE_CELLS:
+                what = f"a list of {len(ordered)} strings"
+                raise LimitExceededError("max_trie_cells", MAX_TRIE_CELLS, what)
+            table, accepting = plain_trie(symbols, length, common, num_symbols)
+            return CodePointDfa(range_start, range_class, table, accepting, 1)
+    table, accepting = minimal_trie(symbols, length, num_symbols, max_states=max_states)
     return CodePointDfa(range_start, range_class, table, accepting, table.shape[0] - 1)
 
 
@@ -299,7 +327,9 @@ def _combine(
         max_states=max_states,
         what="a combination of string constraints",
     )
-    return _merged(starts, result.item_class, result.next_state, result.start, result.accepting)
+    return with_merged_classes(
+        starts, result.item_class, result.next_state, result.start, result.accepting
+    )
 
 
 def _operand(dfa: CodePointDfa, starts: NDArray[np.int32]) -> Operand:

@@ -40,6 +40,8 @@ class Dfa:
                 leaves
             such a state into anything but a closed accepting state. All False where nothing is
             counted.
+        num_ends: labels past this end no terminal, but a piece of one that goes on
+            (`string_rest`); None where there are none.
     """
 
     symbol_class: NDArray[np.uint16]
@@ -47,6 +49,7 @@ class Dfa:
     label: NDArray[np.int32]
     start: int
     char_boundary: NDArray[np.bool_]
+    num_ends: int | None = None
 
     @property
     def num_states(self) -> int:

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from grammars.automata.classes import build_dfa
-from grammars.automata.codepoint_dfa import DEFAULT_MAX_STATES, any_string
+from grammars.automata.codepoint_dfa import (
+    DEFAULT_MAX_STATES,
+    any_string,
+    build_codepoint_dfa,
+)
 from grammars.automata.dfa import DEAD
 from grammars.automata.json_spelling import QUOTE, spelling_tree
 from grammars.automata.kernels import grown, hash_slots, helper, kernel
@@ -42,16 +46,11 @@ def json_string(
     Raises:
         LimitExceededError: it needs more than `max_states` states.
     """
-    tree = spelling_tree(
-        content.range_start, content.range_class, is_canonical=spelling == "canonical"
-    )
-    table, atom_of_byte = _spell(
-        *tree, content.next_state, content.accepting, content.start, max_states
+    table, atom_of_byte = spell_content(
+        content, spelling, max_states=max_states, what="a JSON string"
     )
     num_states = table.shape[0]
-    if num_states == 0:
-        raise LimitExceededError("max_states", max_states, "a JSON string")
-    num_content = content.num_states  # then the state before the opening quote and the final one
+    num_content = content.num_states
     label = np.zeros(num_states, np.int32)
     boundary = np.zeros(num_states, np.bool_)
     if content.is_empty:
@@ -59,6 +58,68 @@ def json_string(
     label[num_content + 1] = 1
     boundary[1:num_content] = True
     return build_dfa(table, atom_of_byte, label, num_content, boundary)
+
+
+def json_string_tail(content: CodePointDfa, *, max_states: int = DEFAULT_MAX_STATES) -> Dfa:
+    """The canonical strings of a content without their opening quotes.
+
+    Args:
+        content: not empty; it may have states that are not reached.
+        max_states: states of the result at most.
+
+    Returns:
+        As `json_string` does; it begins at a character boundary.
+
+    Raises:
+        LimitExceededError: it needs more than `max_states` states.
+    """
+    content = build_codepoint_dfa(
+        content.range_start,
+        content.range_class,
+        content.next_state,
+        content.start,
+        content.accepting,
+    )
+    table, atom_of_byte = spell_content(
+        content, "canonical", max_states=max_states, what="a JSON string"
+    )
+    before, end = content.num_states, content.num_states  # the state that is left out, the last one
+    table = np.delete(table, before, 0)
+    label = np.zeros(table.shape[0], np.int32)
+    label[end] = 1
+    boundary = np.zeros(table.shape[0], np.bool_)
+    boundary[1 : content.num_states] = True
+    return build_dfa(table - (table > before), atom_of_byte, label, content.start, boundary)
+
+
+def spell_content(
+    content: CodePointDfa, spelling: Spelling, *, max_states: int, what: str
+) -> tuple[Ints, Ints]:
+    """The table over bytes of the strings with their quotes.
+
+    Args:
+        content: over decoded code points.
+        spelling: how they are spelled.
+        max_states: states of the result at most.
+        what: is spelled, for the error.
+
+    Returns:
+        int32, (num_states, num_atoms), and the atom of each byte, int32, (256,). The states of
+        `content` keep their numbers; then come the one before the opening quote, the one after the
+        closing quote, and those within characters.
+
+    Raises:
+        LimitExceededError: it needs more than `max_states` states.
+    """
+    tree = spelling_tree(
+        content.range_start, content.range_class, is_canonical=spelling == "canonical"
+    )
+    table, atom_of_byte = _spell(
+        *tree, content.next_state, content.accepting, content.start, max_states
+    )
+    if table.shape[0] == 0:
+        raise LimitExceededError("max_states", max_states, what)
+    return table, atom_of_byte
 
 
 @lru_cache(maxsize=2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -63,6 +63,7 @@ class LexerBuilder:
         self._literals: list[tuple[int, bytes, int]] = []  # source, bytes, first new state
         self._embeds: list[_Embed] = []
         self._accepts: list[tuple[int, int]] = []  # state, item
+        self._unended: set[int] = set()  # items that end a piece, see `Dfa.num_ends`
 
     def new_state(self) -> int:
         """A state that nothing leads to yet."""
@@ -119,14 +120,21 @@ class LexerBuilder:
         return after
 
     def embed_labelled(
-        self, state: int, dfa: Dfa, item_of_label: Mapping[int, int], *, counted: bool = True
+        self,
+        state: int,
+        dfa: Dfa,
+        items_of_label: Mapping[int, Collection[int]],
+        *,
+        counted: bool = True,
     ) -> None:
-        """Read a text of `dfa` and accept the item of its label, if that has one."""
+        """Read a text of `dfa` and accept the items of its label."""
         base = self._copy(state, dfa, counted=counted)
-        for s in np.flatnonzero(dfa.label != NO_LABEL):
-            item = item_of_label.get(int(dfa.label[s]))
-            if item is not None:
-                self.accept(base + int(s), item)
+        for s in np.flatnonzero(dfa.label != NO_LABEL).tolist():
+            label = int(dfa.label[s])
+            for item in items_of_label.get(label, ()):
+                self.accept(base + s, item)
+                if dfa.num_ends is not None and label > dfa.num_ends:
+                    self._unended.add(item)
 
     def accept(self, state: int, item: int) -> None:
         """Let texts that end in `state` accept `item` (any number of items a state)."""
@@ -146,6 +154,9 @@ class LexerBuilder:
         label, items = self._labels(table)
         boundary, conflict = self._boundaries(table)
         dfa = build_dfa(table.next_state, atom_of_symbol, label, table.start, boundary)
+        if self._unended:
+            num_ends = sum(not found <= self._unended for found in items)
+            dfa = replace(dfa, num_ends=num_ends)
         return Lexer(dfa, items, conflict)
 
     def _only_embed(self) -> Lexer | None:
@@ -226,6 +237,8 @@ class LexerBuilder:
                 accepted[state] = items_of_state[part]
         label = np.zeros(table.next_state.shape[0], np.int32)
         label_of_items: dict[frozenset[int], int] = {}
+        if self._unended:  # their labels come last
+            accepted = dict(sorted(accepted.items(), key=lambda it: it[1] <= self._unended))
         for state, items in accepted.items():
             label[state] = label_of_items.setdefault(frozenset(items), len(label_of_items) + 1)
         return label, tuple(label_of_items)

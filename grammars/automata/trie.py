@@ -1,11 +1,12 @@
-"""The minimal automaton of a finite, sorted set of strings, by hash-consing their trie bottom-up.
+"""The automaton of a finite, sorted set of strings: their trie, or what is minimal of it.
 
-After D. Revuz, "Minimisation of acyclic deterministic automata in linear time" (TCS 92, 1992).
+Small sets are made minimal by hash-consing their trie bottom-up, after D. Revuz, "Minimisation of
+acyclic deterministic automata in linear time" (TCS 92, 1992).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -40,6 +41,61 @@ def minimal_trie(
     if num_states > max_states:
         raise LimitExceededError("max_states", max_states, f"a set of {length.shape[0]} strings")
     return _table(canonical, first_child, sibling, symbol, is_final, num_states, num_symbols)
+
+
+_ROOT: Final = 1
+
+
+def common_beginnings(symbols: NDArray[np.int32], length: NDArray[np.int32]) -> NDArray[np.int32]:
+    """int32, (num_strings,): how many symbols each string has in common with the one before it."""
+    first = np.cumsum(length) - length
+    common = np.zeros(len(length), np.int32)
+    alike = np.arange(1, len(length))
+    for number in range(int(length.max(initial=0))):
+        alike = alike[(length[alike] > number) & (length[alike - 1] > number)]
+        alike = alike[symbols[first[alike] + number] == symbols[first[alike - 1] + number]]
+        if not len(alike):
+            break
+        common[alike] = number + 1
+    return common
+
+
+def plain_trie(
+    symbols: NDArray[np.int32],
+    length: NDArray[np.int32],
+    common: NDArray[np.int32],
+    num_symbols: int,
+) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """The trie of a sorted set of strings as a table: quickly made, but not minimal.
+
+    Args:
+        symbols: as in `minimal_trie`.
+        length: likewise; a string may come twice.
+        common: of them, see `common_beginnings`.
+        num_symbols: columns of the table.
+
+    Returns:
+        As `minimal_trie` does, but the start is state 1.
+    """
+    num_new = length - common  # nodes that each string adds, one after the other
+    past = np.cumsum(num_new) + _ROOT + 1
+    new = past - num_new  # the first of them
+    table = np.zeros((int(past[-1]), num_symbols), np.int32)
+    node = np.arange(_ROOT + 1, len(table))
+    parent = node - 1
+    for depth in np.unique(common[num_new > 0]).tolist():
+        adds = np.flatnonzero((common == depth) & (num_new > 0))
+        parent[new[adds] - _ROOT - 1] = _ROOT
+        if depth > 0:  # the node is of the last string before that added one at this depth
+            owner = np.flatnonzero((common < depth) & (length >= depth))
+            owner = owner[np.searchsorted(owner, adds) - 1]
+            parent[new[adds] - _ROOT - 1] = new[owner] + depth - 1 - common[owner]
+    first = np.cumsum(length) - length + common  # the symbol of the first node that is added
+    table[parent, symbols[np.repeat(first - new, num_new) + node]] = node
+    accepting = np.zeros(len(table), np.bool_)
+    accepting[past[num_new > 0] - 1] = True
+    accepting[_ROOT] = bool((length == 0).any())
+    return table, accepting
 
 
 @kernel

@@ -154,16 +154,22 @@ def _shortest_texts(
 
     A breadth-first search that takes symbols in ascending order finds the first of the shortest
     texts to each state, and the states in the order of these texts. Inside of a counted string it
-    goes only where the fewest characters are owed, since no more may be left.
+    goes only where the fewest characters are owed, since no more may be left. Ends of pieces
+    (`Dfa.num_ends`) count only where no terminal can end: what comes after them is not made yet.
     """
     classes, first_symbol = np.unique(dfa.symbol_class, return_index=True)
     by_symbol = sorted(zip(first_symbol.tolist(), classes.tolist(), strict=True))
     before: dict[int, tuple[int, int]] = {start: (DEAD, 0)}
     found: set[int] = set()
-    num_labels = min(int(dfa.label.max()), MAX_WAYS)
+    num_ends = int(dfa.label.max()) if dfa.num_ends is None else dfa.num_ends
+    num_labels = min(num_ends, MAX_WAYS)
+    pieces: dict[int, tuple[list[int], list[int]]] = {}
     for state in (order := [start]):
         label = int(dfa.label[state])
-        if label != NO_LABEL and label not in found:
+        if label > num_ends:
+            if len(pieces) < MAX_WAYS:
+                pieces.setdefault(label, _path(before, state))
+        elif NO_LABEL < label <= num_ends and label not in found:
             found.add(label)
             yield label, *_path(before, state)
             if len(found) == num_labels:
@@ -174,6 +180,8 @@ def _shortest_texts(
             if following != DEAD and following not in before:
                 before[following] = (state, symbol)
                 order.append(following)
+    if not found:
+        yield from ((label, *path) for label, path in pieces.items())
 
 
 def _path(before: dict[int, tuple[int, int]], state: int) -> tuple[list[int], list[int]]:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from grammars.automata.string_rest import StringRest
     from grammars.cfg.steps import CfgSteps, Place
     from grammars.pushdown.layouts import JsonContext, Layout
     from grammars.schema.plans import ArrayPlace, ObjectPlace
-    from grammars.schema.value import NodeId
+    from grammars.schema.value import NodeId, Value
     from grammars.spec import Part
 
 ConfigId: TypeAlias = int
@@ -80,7 +81,16 @@ class GrammarThen:
     then: ConfigId
 
 
-Config: TypeAlias = Done | ValueThen | ObjectMember | ArrayElement | PartThen | GrammarThen
+@dataclass(frozen=True, slots=True)
+class InString:
+    """Inside a string that is read in pieces: a frame of its own, which its closing quote ends."""
+
+    rest: StringRest
+
+
+Config: TypeAlias = (
+    Done | ValueThen | ObjectMember | ArrayElement | PartThen | GrammarThen | InString
+)
 
 DONE: Final[ConfigId] = 0
 """The number of `Done()`, in every table."""
@@ -110,3 +120,15 @@ class ConfigTable:
         for part in reversed(tuple(parts)):
             then = self.intern(PartThen(part, then))
         return then
+
+
+def opened_objects(context: JsonContext, value: Value) -> tuple[ObjectMember, ...]:
+    """The objects of a value, after their opening bracket."""
+    layouts = map(context.object_layout, value.objects)
+    return tuple(ObjectMember(context, layout, layout.start, is_first=True) for layout in layouts)
+
+
+def opened_arrays(context: JsonContext, value: Value) -> tuple[ArrayElement, ...]:
+    """The arrays of a value, after their opening bracket."""
+    layouts = map(context.array_layout, value.arrays)
+    return tuple(ArrayElement(context, layout, layout.start) for layout in layouts)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, assert_never
 
 import numpy as np
 
 from grammars.automata import codepoint_dfa, json_string
 from grammars.automata.dfa import NO_LABEL, Dfa
-from grammars.automata.lexer import LexerBuilder
+from grammars.automata.lexer import Lexer, LexerBuilder
 from grammars.automata.speakable import without_bytes
+from grammars.automata.string_rest import string_piece
 from grammars.byte_lru import ByteLru
 from grammars.pushdown.free_text import free_text_dfa
 from grammars.pushdown.terminals import (
@@ -20,7 +22,9 @@ from grammars.pushdown.terminals import (
     Numbers,
     OtherKey,
     Scanned,
+    StringPiece,
     Strings,
+    StringTail,
     TextUntil,
     Word,
 )
@@ -30,7 +34,7 @@ from grammars.schema.plans import AllBut
 from grammars.schema.value import StringSet
 
 if TYPE_CHECKING:
-    from grammars.automata.lexer import Lexer
+    from grammars.automata.string_rest import StringRest
     from grammars.cfg.lexers import ScanLexer
     from grammars.pushdown.free_text import Watched
     from grammars.pushdown.terminals import Terminal
@@ -65,13 +69,27 @@ def lexer_of(
     key = (terminals, max_states, missing_bytes, has_first)
     known = _cache.get(key)
     if known is None:
-        known = word_lexer(terminals)
-        if known is None or known.dfa.num_states > max_states:
-            known = write_lexer(terminals, max_states)
-        dfa = without_bytes(known.dfa, missing_bytes)
-        known = replace(known, dfa=_with_first(dfa) if has_first else dfa)
+        known = _make_lexer(terminals, max_states, missing_bytes, has_first=has_first)
         _cache.put(key, known, known.dfa.next_state.nbytes + 64 * known.dfa.num_states)
     return known
+
+
+def _make_lexer(
+    terminals: tuple[Terminal, ...],
+    max_states: int,
+    missing_bytes: frozenset[int],
+    *,
+    has_first: bool,
+) -> Lexer:
+    if not missing_bytes:
+        words = word_lexer(terminals, has_first=has_first)
+        if words is not None and words.dfa.num_states <= max_states:
+            return words
+    lexer = word_lexer(terminals)
+    if lexer is None or lexer.dfa.num_states > max_states:
+        lexer = write_lexer(terminals, max_states)
+    dfa = without_bytes(lexer.dfa, missing_bytes)
+    return replace(lexer, dfa=_with_first(dfa) if has_first else dfa)
 
 
 def _with_first(dfa: Dfa) -> Dfa:
@@ -95,7 +113,27 @@ def write_lexer(terminals: tuple[Terminal, ...], max_states: int) -> Lexer:
     Raises:
         LimitExceededError: it needs more than `max_states` states.
     """
-    return _Writer(max_states).write(terminals)
+    return _piece_lexer(terminals, max_states) or _Writer(max_states).write(terminals)
+
+
+def _piece_lexer(terminals: tuple[Terminal, ...], max_states: int) -> Lexer | None:
+    """The lexer of one string's piece, whose automaton is deterministic; None for others."""
+    pieces = [terminal for terminal in terminals if isinstance(terminal, StringPiece)]
+    if len(pieces) < len(terminals) or {piece.key for piece in pieces} != {pieces[0].key}:
+        return None
+    items: _Items = defaultdict(list)
+    for item, piece in enumerate(pieces):
+        items[piece.label].append(item)
+    rest, length, is_open = pieces[0].key
+    dfa = string_piece(rest, length, is_open=is_open, max_states=max_states)
+    return Lexer(dfa, tuple([frozenset(items[label]) for label in sorted(items)]), False)
+
+
+_Items: TypeAlias = "defaultdict[int, list[int]]"
+
+
+def _of_labels() -> defaultdict[Any, _Items]:
+    return defaultdict(lambda: defaultdict(list))
 
 
 class _Writer:
@@ -106,8 +144,10 @@ class _Writer:
         self._builder = LexerBuilder(max_states)
         self._members: dict[tuple[bool, bytes], int] = {}
         self._embedded: dict[object, int] = {}
-        self._texts: dict[tuple[tuple[Watched, ...], int], dict[int, int]] = {}
-        self._scanned: dict[ScanLexer, dict[int, int]] = {}
+        # Automata of several labels -> the items of each label.
+        self._texts: defaultdict[tuple[tuple[Watched, ...], int], _Items] = _of_labels()
+        self._scanned: defaultdict[ScanLexer, _Items] = _of_labels()
+        self._string_pieces: defaultdict[tuple[StringRest, int, bool], _Items] = _of_labels()
 
     def write(self, terminals: tuple[Terminal, ...]) -> Lexer:
         for item, terminal in enumerate(terminals):
@@ -133,16 +173,24 @@ class _Writer:
                 case Strings(strings, is_counted, is_canonical):
                     dfa = spelled_strings(strings, self._max_states, is_canonical=is_canonical)
                     self._builder.accept(self._embed(dfa, counted=is_counted), item)
+                case StringPiece(rest, length, is_open, label):
+                    self._string_pieces[rest, length, is_open][label].append(item)
+                case StringTail(rest, is_counted):
+                    dfa = spelled_tail(rest, self._max_states, is_counted=is_counted)
+                    self._builder.accept(self._embed(dfa, counted=is_counted), item)
                 case Match(texts):
                     self._builder.accept(self._embed(texts, counted=False), item)
                 case TextUntil(watched, end_label, label):
-                    self._texts.setdefault((watched, end_label), {})[label] = item
+                    self._texts[watched, end_label][label].append(item)
                 case Scanned(scan_lexer, label):
-                    self._scanned.setdefault(scan_lexer, {})[label] = item
+                    self._scanned[scan_lexer][label].append(item)
                 case _:
                     assert_never(terminal)
         for scan_lexer, items in self._scanned.items():
             self._builder.embed_labelled(LexerBuilder.start, scan_lexer.dfa, items)
+        for (rest, length, is_open), items in self._string_pieces.items():
+            dfa = string_piece(rest, length, is_open=is_open, max_states=self._max_states)
+            self._builder.embed_labelled(LexerBuilder.start, dfa, items, counted=False)
         for (watched, end_label), items in self._texts.items():
             dfa = free_text_dfa(watched, end_label)
             self._builder.embed_labelled(LexerBuilder.start, dfa, items)
@@ -194,3 +242,12 @@ def spelled_strings(strings: StringSet, max_states: int, *, is_canonical: bool =
     if content is every:
         return json_string.any_json_string("canonical" if is_canonical else "any")
     return json_string.json_string(content, max_states=max_states)
+
+
+@lru_cache(maxsize=1024)
+def spelled_tail(rest: StringRest, max_states: int, *, is_counted: bool) -> Dfa:
+    """What is left of a string, canonical; its bounds are multiplied in unless they are counted."""
+    texts = rest.texts
+    if not is_counted:
+        texts = texts.with_length(rest.fewest, rest.most, max_states=max_states)
+    return json_string.json_string_tail(texts, max_states=max_states)

@@ -9,9 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from grammars.automata.string_rest import ENDED
+
 if TYPE_CHECKING:
     from grammars.automata.codepoint_dfa import CodePointDfa
     from grammars.automata.dfa import Dfa
+    from grammars.automata.string_rest import StringRest
     from grammars.cfg.lexers import ScanLexer
     from grammars.pushdown.free_text import Watched
     from grammars.schema.plans import AllBut
@@ -115,6 +118,51 @@ class Strings:
 
 
 @dataclass(frozen=True, slots=True)
+class StringPiece:
+    """The next characters of a string in canonical spelling, see `automata.string_rest`.
+
+    Args:
+        rest: the string, as far as it matters within the piece.
+        length: characters of the piece.
+        is_open: whether the opening quote has been read.
+        label: of the piece: the string has ended, or which rest is left.
+    """
+
+    rest: StringRest
+    length: int
+    is_open: bool
+    label: int
+
+    @property
+    def key(self) -> tuple[StringRest, int, bool]:
+        """The automaton that the label is of."""
+        return self.rest, self.length, self.is_open
+
+    @property
+    def name(self) -> str:
+        """A word for drawings."""
+        return "string" if self.label == ENDED else f"string, {self.length} characters"
+
+
+@dataclass(frozen=True, slots=True)
+class StringTail:
+    """All that is left of a string, its closing quote included.
+
+    Args:
+        rest: what is left.
+        is_counted: as in `Strings`.
+    """
+
+    rest: StringRest
+    is_counted: bool
+
+    @property
+    def name(self) -> str:
+        """A word for drawings."""
+        return "rest of a string"
+
+
+@dataclass(frozen=True, slots=True)
 class Match:
     """A non-empty text of an automaton over UTF-8 bytes."""
 
@@ -161,4 +209,15 @@ class Scanned:
         return "grammar"
 
 
-Terminal: TypeAlias = Word | Key | OtherKey | Numbers | Strings | Match | TextUntil | Scanned
+Terminal: TypeAlias = (
+    Word
+    | Key
+    | OtherKey
+    | Numbers
+    | Strings
+    | StringPiece
+    | StringTail
+    | Match
+    | TextUntil
+    | Scanned
+)

@@ -182,7 +182,6 @@ class SchemaObject:
             if keyword in self._schema:
                 try:
                     strings = self._scalars.intersect_strings(strings, content())
-                    self._scalars.check_spelling(strings)
                 except GrammarError as error:
                     raise self._located(error, keyword) from error
         return strings

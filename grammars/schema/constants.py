@@ -33,7 +33,9 @@ class Constants:
 
     def any_of(self, given: Sequence[Json]) -> Value:
         """Exactly the listed JSON values; 1 and 1.0 are one number."""
-        strings = tuple(item for item in given if isinstance(item, str))
+        strings = tuple([item for item in given if isinstance(item, str)])
+        if len(strings) == len(given):
+            return Value(strings=self._algebra.scalars.strings_among(strings))
         numbers: list[Decimal] = []
         others: list[Json] = []
         for item in given:

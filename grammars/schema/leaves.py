@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from grammars.schema.document import Json
 
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+_LONG_LIST: Final = 4_096
 
 
 def leaf_key(schema: Json) -> object | None:
@@ -26,6 +27,8 @@ def leaf_key(schema: Json) -> object | None:
             continue
         if keyword in _REFERENCES or _holds_objects(given):
             return None
+        if isinstance(given, list) and len(given) > _LONG_LIST:
+            return None  # what is compared less often than it is long
         parts.append((keyword, exact(given)))
     return "leaf", frozenset(parts)
 

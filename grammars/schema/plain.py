@@ -1,6 +1,6 @@
 """PlainSchemas: schemas that are read at a glance, in which nothing can be wrong or too large.
 
-Nine of ten subschemas of real documents are a `type` with members, or a list of strings. Of those
+Nine of ten subschemas of real documents are a `type` with members, or a list of scalars. Of those
 it is known at once which members they have and which of these they need, so that emptiness is
 decided without them, and their values are made when a text gets there. Everything else is read by
 `Applicators`, which finds what is wrong; where both can read a schema they agree on its value.
@@ -9,6 +9,7 @@ decided without them, and their values are made when a text gets there. Everythi
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final, Protocol
 
 from grammars.schema.formats import ENFORCED_FORMATS
@@ -37,7 +38,11 @@ _NEITHER: Final[frozenset[bool]] = frozenset()
 _ANY_STRING: Final = StringSet()
 
 _STATES_OF_CHARACTER: Final = 16
-"""More states than a JSON string takes for any of its characters, escapes included."""
+"""More states than a JSON string takes for any of its characters, escapes included, or a number for
+any of its digits."""
+
+_MAX_DIGITS: Final = 64
+"""Digits of a listed number, on either side of the point."""
 
 
 class _NotPlainError(Exception):
@@ -49,16 +54,18 @@ class Plain:
     """What a plain schema allows.
 
     Args:
-        value: its value, but for `texts`.
+        value: its value, but for `texts` and `numbers`.
         members: the nodes of all members that its objects and arrays may have.
         needed: of these, the ones without which it has no value.
         texts: strings that are in it too; their automaton is made when it is needed.
+        numbers: likewise.
     """
 
     value: Value
     members: tuple[NodeId, ...] = ()
     needed: tuple[NodeId, ...] = ()
     texts: tuple[str, ...] = ()
+    numbers: tuple[Decimal, ...] = ()
 
 
 class Nodes(Protocol):
@@ -106,20 +113,45 @@ class PlainSchemas:
 
     def value(self, plain: Plain) -> Value:
         """The whole value of a plain schema."""
-        if not plain.texts:
+        if not plain.texts and not plain.numbers:
             return plain.value
-        return replace(plain.value, strings=self._algebra.scalars.strings_among(plain.texts))
+        scalars, texts, numbers = self._algebra.scalars, plain.texts, plain.numbers
+        return replace(
+            plain.value,
+            strings=scalars.strings_among(texts) if texts else None,
+            numbers=scalars.numbers_among(numbers) if numbers else None,
+        )
 
     def _listed(self, schema: dict[str, Json]) -> Plain:
-        """A short list of strings."""
+        """A short list of scalars, all of them of a type that is asked for."""
         given = schema.get("enum", [schema.get("const")])
-        if not isinstance(given, list) or ("enum" in schema and "const" in schema):
+        if not isinstance(given, list) or not given or ("enum" in schema and "const" in schema):
             raise _NotPlainError
-        texts = tuple(text for text in given if isinstance(text, str))
-        _check(bool(texts) and len(texts) == len(given) and "string" in _types(schema))
-        num_states = _STATES_OF_CHARACTER * sum(map(len, texts))
-        _check(num_states <= self._algebra.scalars.max_states and all(map(self._can_spell, texts)))
-        return Plain(Value(), texts=texts)
+        _check(len(given) <= self._algebra.scalars.max_states // _STATES_OF_CHARACTER)
+        types, num_characters = _types(schema), 0
+        texts: list[str] = []
+        numbers: list[Decimal] = []
+        others: set[bool | None] = set()
+        for item in given:
+            match item:
+                case str():
+                    _check("string" in types and self._can_spell(item))
+                    texts.append(item)
+                    num_characters += len(item)
+                case bool() | None:
+                    _check(("null" if item is None else "boolean") in types)
+                    others.add(item)
+                case int() | Decimal():
+                    number = Decimal(item)
+                    _check("number" in types or ("integer" in types and isinstance(item, int)))
+                    num_characters += _num_digits(number)
+                    numbers.append(number)
+                case _:
+                    raise _NotPlainError
+        _check(_STATES_OF_CHARACTER * num_characters <= self._algebra.scalars.max_states)
+        booleans = frozenset(flag for flag in others if flag is not None)
+        value = Value(has_null=None in others, booleans=booleans)
+        return Plain(value, texts=tuple(texts), numbers=tuple(numbers))
 
     def _typed(self, place: Place, schema: dict[str, Json]) -> Plain:
         types = _types(schema)
@@ -212,6 +244,12 @@ def _strings(schema: dict[str, Json]) -> StringSet:
     low, high = _count(schema, "minLength"), _count(schema, "maxLength")
     _check(high is None or high >= (low or 0))
     return StringSet(None, low or 0, high)
+
+
+def _num_digits(number: Decimal) -> int:
+    _, digits, exponent = number.as_tuple()
+    _check(isinstance(exponent, int) and abs(exponent) + len(digits) <= _MAX_DIGITS)
+    return 2 * _MAX_DIGITS
 
 
 def _count(schema: dict[str, Json], keyword: str) -> int | None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from grammars.automata import codepoint_dfa, json_number, json_string, operations, pattern_dfa
+from grammars.automata import codepoint_dfa, json_number, operations, pattern_dfa
 from grammars.automata.lengths import can_be_counted
 from grammars.automata.speakable import speakable_texts
 from grammars.automata.utf8_text import utf8_dfa
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from grammars.automata.dfa import Dfa
 
 _ENTRY_BYTES: Final = 1024
-
-_SURELY_SPELLED: Final = 1_000
-"""States of a content whose spelling is small enough without a look: it takes some for each."""
 
 _FEW_STATES: Final = 1_500
 """As many states at most make a bound of the length part of a content, for plainer automata: their
@@ -144,21 +141,13 @@ class ScalarAlgebra:
 
     def can_spell(self, text: str) -> bool:
         """Whether the text can be written: no lone surrogate, no character without a token."""
+        if text.isascii() and not self._missing_bytes:
+            return True
         try:
             spelling = json.dumps(text, ensure_ascii=False).encode()
         except UnicodeEncodeError:
             return False
         return self._missing_bytes.isdisjoint(spelling)
-
-    def check_spelling(self, strings: StringSet | None) -> None:
-        """Refuse now what could not be spelled in JSON later, when its text is reached.
-
-        Raises:
-            LimitExceededError: the spelling takes more than `max_states` states.
-        """
-        content = None if strings is None else strings.content
-        if content is not None and content.num_states > _SURELY_SPELLED:
-            json_string.json_string(content, max_states=self.max_states)
 
     def intersect_strings(self, a: StringSet | None, b: StringSet | None) -> StringSet | None:
         """The strings in both sets.

@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 TYPES = ["null", "boolean", "object", "array", "number", "string", "integer"]
 FRAGMENTS: dict[str, list[object]] = {
     "type": [*TYPES, ["string", "null"], ["object", "array"], ["integer", "number"], [], "text", 3],
-    "enum": [["a"], ["a", "b"], ["a", None], [1], [], "a", ["\ud800"], ["a", "a"]],
-    "const": ["a", 1, None],
+    "enum": [
+        ["a"], ["a", "b"], ["a", None], [1], [], "a", ["\ud800"], ["a", "a"], [1, 1.5, -2], [True, None],
+        ["a", 3.0, False], [1, [1]], [4, 10**70],
+    ],
+    "const": ["a", 1, None, 1.0, True, {}],
     "required": [["a"], ["b"], ["a", "b"], ["a", "a"], True, [1]],
     "minItems": [0, 1, 2, -1, "1", True],
     "maxItems": [0, 1, 1.0],

@@ -1,0 +1,100 @@
+"""StringReading: whether strings are read whole, counted, or piece by piece.
+
+One lexer reads all strings that may come next in a state. Where that would be large (a long list, a
+pattern with counts, bounds of different lengths in alternatives), each of them is cut after equally
+many characters, and what is left is read in a frame of its own (`configs.InString`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Final
+
+from grammars.automata.codepoint_dfa import any_string
+from grammars.automata.string_rest import StringRest, piece_length, spelling_weight
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grammars.automata.codepoint_dfa import CodePointDfa
+    from grammars.schema.value import StringSet
+
+_STATES_OF_ONE: Final = 96 * 1024
+"""States, about, that a single string may have to be read whole."""
+
+_SURELY_FEW: Final = 128
+"""States of a content that is read whole without another look."""
+
+_STATES_OF_PIECE: Final = 8 * 1024
+"""States, about, of a piece; and of strings that meet, if they are to be read whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class StringReading:
+    """How a state reads its strings.
+
+    Args:
+        counted: the one whose length the state's counter checks, see `automata.lengths`.
+        length: characters of a piece; None where strings are read whole.
+    """
+
+    counted: StringRest | None = None
+    length: int | None = None
+
+
+WHOLE: Final = StringReading()
+ONE_CHARACTER: Final = StringReading(length=1)
+
+
+def rest_of(strings: StringSet) -> StringRest:
+    """The strings of a set, of which nothing has been read."""
+    content = any_string() if strings.content is None else strings.content
+    return StringRest(content, content.start, strings.min_length, strings.max_length)
+
+
+def string_readings(found: frozenset[StringRest]) -> Iterator[StringReading]:
+    """The ways to read the strings of a state, the best first, the later ones in smaller lexers.
+
+    Args:
+        found: what may come next.
+    """
+    if len(found) == 1:
+        [only] = found
+        if _has_few_states(only.content):
+            if only.is_bounded:
+                yield StringReading(only)
+            if not only.is_bounded or _num_states(only) <= _STATES_OF_ONE:
+                yield WHOLE
+    elif _can_meet(found):
+        yield WHOLE
+    length = min((_piece_length(rest) for rest in found), default=0)
+    while length > 0:
+        yield StringReading(length=length)
+        length //= 2
+
+
+def _has_few_states(content: CodePointDfa) -> bool:
+    """Whether a string may be read whole."""
+    return (
+        content.num_states <= _SURELY_FEW
+        or content.num_states * spelling_weight(content) <= _STATES_OF_ONE
+    )
+
+
+def _can_meet(found: frozenset[StringRest]) -> bool:
+    """Whether several strings are few states in one lexer, bounds multiplied in."""
+    num_pairs = prod(rest.content.num_states for rest in found)
+    return max(sum(map(_num_states, found)), num_pairs) <= _STATES_OF_PIECE
+
+
+def _piece_length(rest: StringRest) -> int:
+    """Characters of a piece, no more than the string may have."""
+    length = piece_length(rest, _STATES_OF_PIECE)
+    return length if rest.most is None else min(length, rest.most + 1)
+
+
+def _num_states(rest: StringRest) -> int:
+    """States of a string as it is spelled, about, its bounds multiplied in."""
+    num_counts = 1 + (rest.fewest if rest.most is None else rest.most)
+    return rest.content.num_states * spelling_weight(rest.content) * num_counts
