@@ -2,6 +2,7 @@
 
 Every query row is computed alone, in the same order of operations whatever else is in the batch,
 so its result depends on its own sequence only: chunked or whole, alone or among others, bit by bit.
+A NaN reaches the sampler, which ends that request alone.
 """
 
 from __future__ import annotations
@@ -9,22 +10,19 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numba
 import numpy as np
+
+from engine.kernels import kernel, vectorised_helper, vectorised_kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-# Reassociation lets LLVM use vector registers; NaN and infinity keep their meaning, because a NaN
-# must reach the sampler, which ends that request alone.
-_FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 
 _LOG2_E = np.float32(1.4426950408889634)
 _LN2_HIGH = np.float32(0.693359375)
 _LN2_LOW = np.float32(-2.12194440e-4)
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def store_tokens(
     source: NDArray[np.float32], slot_mapping: NDArray[np.int64], pool: NDArray[np.float32]
 ) -> None:
@@ -35,11 +33,15 @@ def store_tokens(
         slot_mapping: (T,).
         pool: (num_slots, num_kv_heads, size), changed in place.
     """
+    # A loop, because numba takes seconds to compile a slice assignment with its error messages.
     for token in range(source.shape[0]):
-        pool[slot_mapping[token]] = source[token]
+        slot = slot_mapping[token]
+        for head in range(source.shape[1]):
+            for i in range(source.shape[2]):
+                pool[slot, head, i] = source[token, head, i]
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_FASTMATH)
+@vectorised_kernel
 def attend_rows(
     query: NDArray[np.float32],
     key_pool: NDArray[np.float32],
@@ -96,11 +98,12 @@ def attend_rows(
                 sink = sinks[head] if len(sinks) else np.float32(-np.inf)
                 _softmax(weights, powers[: end - begin], sink)
                 result = output[row, kv_head * group_size + member]
-                result[:] = 0
+                for i in range(result.shape[0]):
+                    result[i] = 0
                 _weigh_values(weights, value_pool, blocks, begin, kv_head, result)
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_FASTMATH)
+@vectorised_helper
 def _score_keys(
     head_query: NDArray[np.float32],
     key_pool: NDArray[np.float32],
@@ -145,7 +148,7 @@ def _score_keys(
         token += 1
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_FASTMATH)
+@vectorised_helper
 def _softmax(scores: NDArray[np.float32], powers: NDArray[np.int32], sink: np.float32) -> None:
     """Softmax in place; exp is a polynomial (Cephes' expf) so that LLVM can vectorise it.
 
@@ -177,7 +180,7 @@ def _softmax(scores: NDArray[np.float32], powers: NDArray[np.int32], sink: np.fl
         scores[i] /= total
 
 
-@numba.njit(nogil=True, cache=True, fastmath=_FASTMATH)
+@vectorised_helper
 def _weigh_values(
     weights: NDArray[np.float32],
     value_pool: NDArray[np.float32],

@@ -12,7 +12,7 @@ from engine.device.mask_pool import ALL_TOKENS
 from engine.device.shaping import Adjustments, shape_logits
 from engine.sampler.bitmask import apply_bitmask
 from engine.sampler.draw import draw_tokens
-from engine.sampler.draw_kernel import find_largest
+from engine.sampler.largest_kernel import find_largest
 from engine.sampler.logprobs import gather_logprobs
 from engine.sampler.processors import apply_bias, apply_penalties, suppress_tokens
 

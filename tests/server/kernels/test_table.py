@@ -50,9 +50,6 @@ folder = Path(sys.argv[1]) / "tiny"
 folder.mkdir()
 compiled = []
 with kernels_announced(compiled.append), tiny_server(folder) as url:
-    # Attention is compiled by the engine's self-test.
-    assert set(compiled) <= {"store_tokens", "attend_rows"}, compiled
-    compiled.clear()
     for constraint in CONSTRAINTS:
         for sampling in SAMPLING:
             answer = httpx.post(
@@ -65,7 +62,7 @@ with kernels_announced(compiled.append), tiny_server(folder) as url:
                 timeout=300,
             )
             assert answer.status_code == 200, answer.text
-print("compiled for requests:", compiled)
+print("compiled by the server:", compiled)
 for module, kernels in KERNELS.items():
     for name, types in kernels.items():
         kernel = getattr(import_module(module), name)
@@ -74,9 +71,9 @@ print("types agree")
 """
 
 
-def test_after_the_start_no_request_compiles_a_kernel(tmp_path):
+def test_a_server_compiles_no_kernel_that_was_compiled_ahead(tmp_path):
     result = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(tmp_path)], capture_output=True, text=True, check=False
     )
     assert result.returncode == 0, result.stderr
-    assert result.stdout == "compiled for requests: []\ntypes agree\n"
+    assert result.stdout == "compiled by the server: []\ntypes agree\n"

@@ -1,0 +1,45 @@
+"""kernel, helper: numba's compiler for kernels that Python calls, and the helpers inside them.
+
+Numba notices a change by the file of the outermost kernel alone, so kernels that call each other
+stand in one file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+
+import numba
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+_LIBERTIES = frozenset({"reassoc", "contract", "nsz", "arcp"})
+"""They let LLVM use vector registers in sums; -inf and NaN keep their meaning."""
+
+_KERNEL: dict[str, Any] = {"nogil": True, "cache": True, "no_cfunc_wrapper": True}
+_HELPER: dict[str, Any] = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
+def kernel(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Compile `function` on its first call; the code is kept on disk and runs without the GIL."""
+    return cast("Callable[Parameters, Result]", numba.njit(function, **_KERNEL))
+
+
+def helper(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Compile `function` into the kernels that call it; Python must not call it, it would crash."""
+    return cast("Callable[Parameters, Result]", numba.njit(function, **_HELPER))
+
+
+def vectorised_kernel(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """A kernel whose sums may be added in another order."""
+    compiled = numba.njit(function, fastmath=set(_LIBERTIES), **_KERNEL)
+    return cast("Callable[Parameters, Result]", compiled)
+
+
+def vectorised_helper(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """A helper whose sums may be added in another order."""
+    compiled = numba.njit(function, fastmath=set(_LIBERTIES), **_HELPER)
+    return cast("Callable[Parameters, Result]", compiled)
