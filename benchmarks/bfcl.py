@@ -54,7 +54,6 @@ def main(arguments: Sequence[str]) -> int:
     except SettingsError as error:
         console.print(f"tightrope eval bfcl: {error}", markup=False)
         return 2
-    torch.set_num_threads(options.threads)
     try:
         _answer_models(cases, options, limits, answers, console)
     except KeyboardInterrupt:
