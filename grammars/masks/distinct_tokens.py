@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from grammars.masks.json_scan import OUTSIDE
+from grammars.masks.json_scan import OUTSIDE, scan, scan_all
 from grammars.masks.sure_tokens import MAX_WAYS, SureTokens
 from grammars.masks.token_symbols import build_token_symbols
 from grammars.masks.trie_children import TrieChildren
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from grammars.protocol import Bitmask
     from grammars.vocabulary import Vocabulary
 
+_COMMA: Final = ord(",")
 _CROSSES: Final = re.compile(rb'(?:^|["\]}0-9el]),')
 _CROSSES_FROM_STRING: Final = re.compile(rb'"[\]}]*,')
-_CROSSES_FROM_NOWHERE: Final = re.compile(rb"[\[{].*,", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,13 +47,28 @@ class CrossingTokens:
 def crossing_tokens(vocabulary: Vocabulary) -> CrossingTokens:
     """The crossing tokens of a vocabulary; use it through `Vocabulary.derive`."""
     found = [(t, data) for t, data in vocabulary.token_bytes.items() if _CROSSES.search(data)]
-
-    def among(pattern: re.Pattern[bytes]) -> NDArray[np.int32]:
-        return np.array([t for t, data in found if pattern.search(data)], np.int32)
-
     return CrossingTokens(
-        among(_CROSSES), among(_CROSSES_FROM_STRING), among(_CROSSES_FROM_NOWHERE)
+        outside=_ids(t for t, _ in found),
+        in_string=_ids(t for t, data in found if _CROSSES_FROM_STRING.search(data)),
+        nowhere=_ids(t for t, data in found if _crosses_inside(data)),
     )
+
+
+def _crosses_inside(data: bytes) -> bool:
+    """Whether a comma stands in a bracket that is opened before it, in or outside of a string."""
+    for state in (OUTSIDE, scan_all(b'"', OUTSIDE)):
+        depth, scanned = 0, state
+        for byte in data:
+            if scanned == OUTSIDE:
+                if byte == _COMMA and depth > 0:
+                    return True
+                depth = max(0, depth + (byte in b"[{") - (byte in b"]}"))
+            _, scanned = scan(byte, scanned)
+    return False
+
+
+def _ids(token_ids: Iterable[int]) -> NDArray[np.int32]:
+    return np.array(list(token_ids), np.int32)
 
 
 class DistinctTokens:
