@@ -67,8 +67,8 @@ def test_a_text_answer_has_every_required_field():
     assert answer.usage.total_tokens == answer.usage.prompt_tokens + answer.usage.completion_tokens
 
 
-def test_calls_become_tool_calls_with_ids_of_their_own():
-    """B020, B022: unique ids, content null, nothing tagged in the content."""
+def test_b020_b022_calls_become_tool_calls_with_ids_of_their_own():
+    """Unique ids, content null, nothing tagged in the content."""
     choice = ask(f"{F}\n{G}", tools=TOOLS).choices[0]
     assert choice.finish_reason == "tool_calls"
     assert choice.message.content is None
@@ -100,18 +100,20 @@ def test_models_whose_tags_are_plain_text_call_tools_too():
         (F, "auto", None, "tool_calls"),
         (F, {"type": "function", "function": {"name": "f"}}, None, "tool_calls"),
         ("hi", "auto", None, "stop"),
-        (F, "required", 10, "length"),  # B035: no call yet
+        pytest.param(F, "required", 10, "length", id="B035 no call yet"),
         (F, "required", 32, "length"),  # inside the arguments
     ],
 )
-def test_b036_finish_reasons_are_the_same_streamed_or_not(text, choice, max_tokens, finish, stream):
+def test_b036_b047_finish_reasons_are_the_same_streamed_or_not(
+    text, choice, max_tokens, finish, stream
+):
     answer = ask(text, tools=TOOLS, tool_choice=choice, max_tokens=max_tokens, stream=stream)
     if not stream:
         assert answer.choices[0].finish_reason == finish
         return
     reasons = [chunk.choices[0].finish_reason for chunk in answer if chunk.choices]
     assert reasons[-1] == finish
-    assert set(reasons[:-1]) == {None}  # B047
+    assert set(reasons[:-1]) == {None}
 
 
 @pytest.mark.parametrize("max_tokens", [10, 25])

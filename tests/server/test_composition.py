@@ -84,7 +84,7 @@ TABLE = [
     ({"tools": TOOLS, "tool_choice": ALLOWED_B}, [B, f"{B}\n{B}"], [A, ""]),
     (
         {"tools": TOOLS, "response_format": FORMAT},
-        [DOCUMENT, A, f"{A}\n{B}"],  # B044
+        [DOCUMENT, A, f"{A}\n{B}"],
         ["", "hi", f"{DOCUMENT}{A}", f"{A}\n{DOCUMENT}", '{"n": "x"}'],
     ),
     (
@@ -111,9 +111,16 @@ def test_an_answer_without_thoughts_follows_the_table(fields, accepted, refused,
         assert not accepts(spec, text, controls), text
 
 
+def test_b044_a_format_does_not_forbid_calls():
+    spec = spec_of(tools=TOOLS, tool_choice="auto", response_format=FORMAT)
+    assert accepts(spec, A, TAGS)
+    assert accepts(spec, DOCUMENT, TAGS)
+    assert not accepts(spec, "hi", TAGS)
+
+
 @pytest.mark.parametrize("fields", [*(row[0] for row in TABLE), {"response_format": FORMAT}])
-def test_thoughts_are_free_and_the_answer_behind_them_is_not(fields):
-    """B055 to B060: the grammar begins behind the first `</think>`, wherever tokens are cut."""
+def test_b055_b060_thoughts_are_free_and_the_answer_behind_them_is_not(fields):
+    """The grammar begins behind the first `</think>`, wherever tokens are cut."""
     by_fields = {id(row[0]): row for row in TABLE}
     row = by_fields.get(id(fields), (fields, [DOCUMENT], ["", "hi"]))
     gap = "" if "response_format" not in fields and not fields.get("tool_choice") else "\n\n"

@@ -89,12 +89,18 @@ REFUSALS = [
         for name in ("", "a b", 'a"\n', "é", "a" * 129, "<|im_end|>", "a/b", "a\n")
     ],
     ({"tool_choice": "requird"}, "tool_choice", "'none', 'auto' or 'required'"),
-    ({"tools": [], "tool_choice": "required"}, "tool_choice", "no tools are given"),  # B039
+    pytest.param(
+        {"tools": [], "tool_choice": "required"},
+        "tool_choice",
+        "no tools are given",
+        id="B039 required without tools",
+    ),
     ({"tool_choice": "required"}, "tool_choice", "no tools are given"),
-    (
-        {"tools": [TOOL], "tool_choice": {"type": "function", "function": "f"}},  # B042
+    pytest.param(
+        {"tools": [TOOL], "tool_choice": {"type": "function", "function": "f"}},
         "tool_choice.function",
         "should be an object",
+        id="B042 a bare name",
     ),
     (
         {"tools": [TOOL], "tool_choice": named_tool("g")},

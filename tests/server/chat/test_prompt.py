@@ -109,13 +109,17 @@ def test_text_that_is_a_template_stays_text():
 @pytest.mark.parametrize(
     ("messages", "expected"),
     [
-        ([{"role": "assistant", "content": None}], "assistant\n<|im_end|>"),  # B050
-        ([{"role": "assistant", "content": "hi"}], "assistant\nhi<|im_end|>"),  # B052
+        pytest.param(
+            [{"role": "assistant", "content": None}], "assistant\n<|im_end|>", id="B050 null"
+        ),
+        pytest.param(
+            [{"role": "assistant", "content": "hi"}], "assistant\nhi<|im_end|>", id="B052 alone"
+        ),
         (
             [{"role": "developer", "content": "d"}, {"role": "system", "content": "s"}],
             "<|im_start|>system\nd<|im_end|>\n<|im_start|>system\ns<|im_end|>",
         ),
-        (
+        pytest.param(
             [
                 {"role": "assistant", "content": None, "tool_calls": [CALL]},
                 {
@@ -125,7 +129,8 @@ def test_text_that_is_a_template_stays_text():
                 },
             ],
             "tool\n15C<|im_end|>",
-        ),  # B051
+            id="B051 a result in parts",
+        ),
         (
             [
                 {"role": "assistant", "tool_calls": [CALL]},
@@ -146,11 +151,11 @@ def test_history_is_rendered_without_gaps(messages, expected):
     [
         ('{"a": 1}', '{"a": 1}'),
         ({"b": "é"}, '{"b": "é"}'),
-        ("null", "{}"),  # B049
+        pytest.param("null", "{}", id="B049 null"),
         ("", "{}"),
         (None, "{}"),
         ("[]", '"[]"'),
-        ('{"location": "Par', '"{\\"location\\": \\"Par"'),  # B030
+        pytest.param('{"location": "Par', '"{\\"location\\": \\"Par"', id="B030 broken"),
     ],
 )
 @pytest.mark.parametrize("template", [TOOL_TEMPLATE, PLAIN_TEMPLATE])
@@ -220,9 +225,11 @@ def test_a_prompt_that_leaves_no_room_is_refused_with_both_numbers():
     [
         (TOOL_TEMPLATE, {}, Thinking.NONE),
         (OPEN_THINKING_TEMPLATE, {}, Thinking.OPEN),
-        (THINKING_TEMPLATE, {}, Thinking.OPTIONAL),  # B056: the template's own default
+        pytest.param(THINKING_TEMPLATE, {}, Thinking.OPTIONAL, id="B056 the template's default"),
         (THINKING_TEMPLATE, {"enable_thinking": True}, Thinking.OPTIONAL),
-        (THINKING_TEMPLATE, {"enable_thinking": False}, Thinking.NONE),  # B055
+        pytest.param(
+            THINKING_TEMPLATE, {"enable_thinking": False}, Thinking.NONE, id="B055 turned off"
+        ),
     ],
 )
 def test_thinking_is_read_from_the_rendered_prompt(template, kwargs, thinking):

@@ -300,8 +300,10 @@ FRAGMENTS = st.sampled_from(
     thinking=st.sampled_from(list(Thinking)),
     tools=st.sampled_from([(), NAMES]),
 )
-def test_any_text_cut_anywhere_folds_to_the_same_message(fragments, cuts, thinking, tools):
-    """B016, B025: no cut loses or changes anything, and nothing raises (B007)."""
+def test_b016_b025_any_text_cut_anywhere_folds_to_the_same_message(
+    fragments, cuts, thinking, tools
+):
+    """No cut loses or changes anything, and nothing raises."""
     text = "".join(fragments)
     case = Case("any", text, thinking=thinking, tools=tools)
     places = sorted({0, len(text), *(min(cut, len(text)) for cut in cuts)})

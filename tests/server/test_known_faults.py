@@ -1,0 +1,36 @@
+"""Every fault of other servers' parsers, streams and prompts is a test here that is named by it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+LIST = TESTS.parents[1] / "shared/reference/known-faults.md"
+LAST = 60
+"""Faults up to this number are the server's: sections 1 to 4 of the list."""
+
+_IN_NAMES = re.compile(r"def test_\w*")
+_IN_CASES = re.compile(r"""["']B(\d{3}) """)
+
+
+def named_faults() -> set[int]:
+    """The numbers in the names of tests (`test_b012_...`) and of their cases ("B012 ...")."""
+    found: set[int] = set()
+    for path in TESTS.rglob("test_*.py"):
+        text = path.read_text()
+        names = " ".join(_IN_NAMES.findall(text))
+        found |= {int(number) for number in re.findall(r"_b(\d{3})(?=_)", names)}
+        found |= {int(number) for number in _IN_CASES.findall(text)}
+    return found
+
+
+def test_every_known_fault_of_a_server_is_a_test_named_by_it():
+    if not LIST.exists():
+        pytest.skip("the list of known faults is not beside the repository")
+    listed = {int(number) for number in re.findall(r"^\| B(\d{3}) \|", LIST.read_text(), re.MULTILINE)}
+    wanted = {number for number in listed if number <= LAST}
+    assert wanted
+    assert sorted(wanted - named_faults()) == []
