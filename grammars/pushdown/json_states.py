@@ -24,7 +24,6 @@ from grammars.pushdown.configs import (
 )
 from grammars.pushdown.items import Item, distinct_items
 from grammars.pushdown.object_frames import ObjectFrame, find_object_frame
-from grammars.pushdown.templates import Template, find_template
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -33,8 +32,9 @@ if TYPE_CHECKING:
     from grammars.pushdown.items import Items
     from grammars.pushdown.layouts import JsonContext, Layout
     from grammars.pushdown.member_lexers import MemberLexers
-    from grammars.pushdown.state_reader import StateReader
+    from grammars.pushdown.state_reader import Reading, StateReader
     from grammars.pushdown.tables import AutomatonTables
+    from grammars.pushdown.templates import KnownTemplates, Template
     from grammars.pushdown.transitions import Transitions
     from grammars.schema.plans import ArrayPlace, ObjectPlace
     from grammars.schema.value import NodeId
@@ -83,6 +83,7 @@ class JsonStates:
         transitions: of its configs.
         reader: what states read.
         lexers: of members.
+        templates: found so far.
         make_state: the state of some items, however it is made.
         items_of: what a state is a set of, however it was made.
         max_states: structural states at most.
@@ -95,6 +96,7 @@ class JsonStates:
         transitions: Transitions,
         reader: StateReader,
         lexers: MemberLexers,
+        templates: KnownTemplates,
         make_state: Callable[[Items], int],
         items_of: Callable[[int], Items],
         max_states: int,
@@ -108,7 +110,7 @@ class JsonStates:
         self._make_state = make_state
         self._items_of = items_of
         self._made: dict[int, _Made] = {}
-        self._templates: dict[Hashable, Template | None] = {}
+        self._templates = templates
         self._frames: dict[Layout[ObjectPlace], ObjectFrame | None] = {}
         self._values: dict[tuple[JsonContext, NodeId, int], int] = {}
         self._members: dict[tuple[int, ObjectFrame, int, bool], int] = {}
@@ -202,14 +204,13 @@ class JsonStates:
         return state
 
     def _value_template(self, context: JsonContext, node: NodeId) -> Template | None:
-        kinds = _kinds(context, node)
-        if kinds not in self._templates:
-            self._templates[kinds] = self._template(ValueThen(context, node, DONE))
-        return self._templates[kinds]
+        return self._template(_kinds(context, node), ValueThen(context, node, DONE))
 
-    def _template(self, config: Config) -> Template | None:
-        reading = self._reader.read((Item(0, self._configs.intern(config)),))
-        return find_template(reading, self._tables)
+    def _template(self, kinds: Hashable, config: Config) -> Template | None:
+        def read() -> Reading:
+            return self._reader.read((Item(0, self._configs.intern(config)),))
+
+        return self._templates.find(kinds, read)
 
     def _in_object(self, tag: int, frame: ObjectFrame, place: int, *, is_first: bool) -> int:
         key = (tag, frame, place, is_first)
@@ -223,10 +224,7 @@ class JsonStates:
     def _new_in_object(self, tag: int, frame: ObjectFrame, place: int, *, is_first: bool) -> int:
         window = frame.windows[place]
         if window == frame.bracket:  # the end alone has a lexer of its own, the same for all
-            if frame.context not in self._templates:
-                config = frame.config(place, is_first=is_first)
-                self._templates[frame.context] = self._template(config)
-            template = self._templates[frame.context]
+            template = self._template("}", frame.config(place, is_first=is_first))
             assert template is not None, "a bracket is a bracket"
             return self._add(template, pop_labels=template.end_labels, pop_outcome=1 << tag)
         self._tables.check_num_states(self._max_states)
@@ -254,10 +252,8 @@ class JsonStates:
             return None
         values = tuple(self._transitions.element_values(config))
         kinds = _kinds(values[0].context, values[0].node) if config.is_first and values else None
-        key = (config.context, bool(values), layout.may_close(config.place), kinds)
-        if key not in self._templates:
-            self._templates[key] = self._template(config)
-        template = self._templates[key]
+        read = (config.context.gap, bool(values), layout.may_close(config.place), kinds)
+        template = self._template(read, config)
         if template is None:
             return None
         then = DEAD
@@ -292,7 +288,7 @@ class JsonStates:
     def _add(self, template: Template, **known: int) -> int:
         self._tables.check_num_states(self._max_states)
         return self._tables.add_state(
-            lexer_start=template.start,
+            lexer_start=self._tables.add_dfa(template.dfa) + template.start,
             num_labels=template.num_labels,
             is_final=False,
             full_outcome=1,
@@ -303,10 +299,11 @@ class JsonStates:
 
 
 def _kinds(context: JsonContext, node: NodeId) -> Hashable:
-    """What is equal for values of one schema that are read alike."""
+    """What is equal for values that are read alike."""
     value = context.graph.value(node)
     return (
-        context,
+        context.gap,
+        context.is_canonical,
         value.has_null,
         value.booleans,
         value.numbers,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from grammars.automata.kernels import kernel
 from grammars.automata.owed import characters_owed
 from grammars.pushdown.layout import (
@@ -16,7 +18,6 @@ from grammars.pushdown.layout import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from grammars.automata.dfa import Dfa
@@ -53,6 +54,8 @@ _owed: Final[WeakKeyDictionary[Dfa, NDArray[np.int32]]] = WeakKeyDictionary()
 
 def owed_of(dfa: Dfa) -> NDArray[np.int32]:
     """`characters_owed`, remembered for as long as the automaton is."""
+    if not dfa.char_boundary.any():
+        return np.zeros(dfa.num_states, np.int32)
     known = _owed.get(dfa)
     if known is None:
         known = _owed[dfa] = characters_owed(dfa)

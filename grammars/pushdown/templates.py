@@ -1,21 +1,32 @@
-"""Template: a state that is read like many others, which lead elsewhere."""
+"""Template: a state that is read like many others, which lead elsewhere.
+
+Values of the same kinds are read alike in all grammars of the process, so templates are kept as
+lexers are.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from grammars.byte_lru import ByteLru
 from grammars.pushdown.layout import MAX_WINDOW_LABELS
 from grammars.pushdown.terminals import Word
 from grammars.pushdown.transitions import Continue, Enter, Leave
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from grammars.automata.dfa import Dfa
+    from grammars.limits import CompileLimits
     from grammars.pushdown.state_reader import Reading
-    from grammars.pushdown.tables import AutomatonTables
 
 _COMMA: Final = b","
 _OBJECT: Final = b"{"
 _ARRAY: Final = b"["
+
+_CACHE_BYTES: Final = 16 * 1024 * 1024
+_TEMPLATE_BYTES: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +34,8 @@ class Template:
     """What a state inside an object or array reads: a value, or what comes between elements.
 
     Args:
-        start: the lexer state in which it begins, in the tables.
+        dfa: of its lexer.
+        start: the state of `dfa` in which it begins.
         num_labels: of its lexer.
         count_min: characters of its counted string at least.
         count_max: and at most; None is unbounded.
@@ -34,6 +46,7 @@ class Template:
         comma_label: of the comma before an element; 0 where there is none.
     """
 
+    dfa: Dfa
     start: int
     num_labels: int
     count_min: int
@@ -45,12 +58,47 @@ class Template:
     comma_label: int
 
 
-def find_template(reading: Reading, tables: AutomatonTables) -> Template | None:
+_cache: Final[ByteLru[Hashable, Template]] = ByteLru(_CACHE_BYTES)
+
+
+class KnownTemplates:
+    """The templates of one way of reading; what they are found by is the same in all grammars.
+
+    Args:
+        limits: budgets that lexers depend on.
+        missing_bytes: bytes that the vocabulary cannot spell.
+    """
+
+    def __init__(self, limits: CompileLimits, missing_bytes: frozenset[int]) -> None:
+        self._common = (limits.max_states, missing_bytes)
+        self._known: dict[Hashable, Template | None] = {}
+
+    def find(self, kinds: Hashable, read: Callable[[], Reading]) -> Template | None:
+        """The template of all states of these kinds; None where there is none.
+
+        Args:
+            kinds: equal for states that are read alike.
+            read: reads one of them.
+
+        Raises:
+            GrammarError: as reading does.
+        """
+        if kinds not in self._known:
+            key = (self._common, kinds)
+            template = _cache.get(key)
+            if template is None:
+                template = make_template(read())
+                if template is not None:
+                    _cache.put(key, template, template.dfa.next_state.nbytes + _TEMPLATE_BYTES)
+            self._known[kinds] = template
+        return self._known[kinds]
+
+
+def make_template(reading: Reading) -> Template | None:
     """The template of a state of one item; None where a label says more than this, or too much.
 
     Args:
         reading: has a lexer of its own.
-        tables: where its automaton is added.
     """
     lexer = reading.lexer
     if lexer is None or len(lexer.items) > MAX_WINDOW_LABELS:
@@ -74,7 +122,8 @@ def find_template(reading: Reading, tables: AutomatonTables) -> Template | None:
                 opening[word] = label
     counted = reading.counted
     return Template(
-        start=tables.add_dfa(lexer.dfa) + reading.start,
+        dfa=lexer.dfa,
+        start=reading.start,
         num_labels=len(lexer.items),
         count_min=0 if counted is None else counted.fewest,
         count_max=None if counted is None else counted.most,
