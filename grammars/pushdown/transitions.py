@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from grammars.automata import codepoint_dfa
+from grammars.automata.string_rest import ENDED, StringRest
 from grammars.pushdown.configs import (
     ArrayElement,
     Done,
     GrammarThen,
+    InString,
     ObjectMember,
     PartThen,
     ValueThen,
+    opened_arrays,
+    opened_objects,
 )
 from grammars.pushdown.layouts import Closing, spell
 from grammars.pushdown.parts import part_terminals
-from grammars.pushdown.terminals import Key, Numbers, OtherKey, Scanned, Strings, Word
+from grammars.pushdown.string_reading import rest_of
+from grammars.pushdown.terminals import (
+    Key,
+    Numbers,
+    OtherKey,
+    Scanned,
+    StringPiece,
+    Strings,
+    StringTail,
+    Word,
+)
 from grammars.schema.value import StringSet
 
 if TYPE_CHECKING:
@@ -24,6 +38,7 @@ if TYPE_CHECKING:
 
     from grammars.pushdown.configs import Config, ConfigId, ConfigTable
     from grammars.pushdown.layouts import JsonContext, MemberKey
+    from grammars.pushdown.string_reading import StringReading
     from grammars.pushdown.terminals import Terminal
     from grammars.schema.value import Value
     from grammars.vocabulary import Vocabulary
@@ -66,24 +81,24 @@ class Transitions:
         self._vocabulary = vocabulary
         self._max_states = max_states
 
-    def of(
-        self, config: Config, counted: Strings | None = None
-    ) -> Iterator[tuple[Terminal, Effect]]:
+    def of(self, config: Config, reading: StringReading) -> Iterator[tuple[Terminal, Effect]]:
         """The transitions of one config.
 
         Args:
             config: not a composite part; `Done` has none.
-            counted: the strings whose lengths the state's counter checks, if any.
+            reading: how its strings are read.
         """
         match config:
             case Done():
                 pass
             case ValueThen():
-                yield from self._value(config, counted)
+                yield from self._value(config, reading)
             case ObjectMember():
                 yield from self._member(config)
             case ArrayElement():
-                yield from self._element(config, counted)
+                yield from self._element(config, reading)
+            case InString(rest):
+                yield from self._in_string(rest, reading)
             case GrammarThen(grammar, place, then):
                 ways = grammar.ways(place)
                 if ways.lexer is not None:
@@ -98,22 +113,24 @@ class Transitions:
             case _:
                 assert_never(config)
 
-    def strings_of(self, config: Config) -> Iterator[Strings]:
-        """The strings that may come next as a value, not counted."""
+    def strings_of(self, config: Config) -> Iterator[StringRest]:
+        """The strings that may come next as a value, or are being read."""
+        if isinstance(config, InString):
+            yield config.rest
         for value in self._values(config):
             strings = value.context.graph.value(value.node).strings
             if strings is not None:
-                yield _strings(value, strings)
+                yield rest_of(strings)
 
     def _values(self, config: Config) -> Iterator[ValueThen]:
         """The values that a config begins with."""
         if isinstance(config, ValueThen):
             yield config
         elif isinstance(config, ArrayElement) and config.is_first:
-            yield from self._element_values(config)
+            yield from self.element_values(config)
 
     def _value(
-        self, config: ValueThen, counted: Strings | None
+        self, config: ValueThen, reading: StringReading
     ) -> Iterator[tuple[Terminal, Effect]]:
         graph = config.context.graph
         value = graph.value(config.node)
@@ -125,24 +142,45 @@ class Transitions:
         if value.numbers is not None:
             yield Numbers(config.context.numbers(value.numbers)), then
         if value.strings is not None:
-            terminal = _strings(config, value.strings)
-            if terminal == counted:
-                terminal = replace(
-                    terminal, strings=StringSet(value.strings.content), is_counted=True
-                )
-            yield terminal, then
+            yield from self._strings(config, value.strings, reading)
         yield from self._brackets(config, value)
+
+    def _strings(
+        self, config: ValueThen, strings: StringSet, reading: StringReading
+    ) -> Iterator[tuple[Terminal, Effect]]:
+        then = config.then
+        if reading.length is None:
+            yield _whole_strings(config, strings, reading), Continue(then)
+            return
+        rest = rest_of(strings)
+        for piece, left in _pieces(rest, reading.length, is_open=False):
+            if left is None:
+                yield piece, Continue(then)
+            else:
+                yield piece, Enter((self._configs.intern(InString(left)),), then)
+
+    def _in_string(
+        self, rest: StringRest, reading: StringReading
+    ) -> Iterator[tuple[Terminal, Effect]]:
+        if reading.length is None:
+            is_counted = rest == reading.counted
+            bounds = (0, None) if is_counted else (rest.fewest, rest.most)
+            yield StringTail(StringRest(rest.content, rest.state, *bounds), is_counted), Leave()
+            return
+        for piece, left in _pieces(rest, reading.length, is_open=True):
+            if left is None:
+                yield piece, Leave()
+            else:
+                yield piece, Continue(self._configs.intern(InString(left)))
 
     def _brackets(self, config: ValueThen, value: Value) -> Iterator[tuple[Terminal, Effect]]:
         context, intern = config.context, self._configs.intern
         if value.objects:
-            objects = [context.object_layout(shape) for shape in value.objects]
-            members = (ObjectMember(context, o, o.start, is_first=True) for o in objects)
-            yield Word((b"{",)), Enter(tuple(map(intern, members)), config.then)
+            inner = tuple(map(intern, opened_objects(context, value)))
+            yield Word((b"{",)), Enter(inner, config.then)
         if value.arrays:
-            arrays = [context.array_layout(shape) for shape in value.arrays]
-            elements = (ArrayElement(context, a, a.start) for a in arrays)
-            yield Word((b"[",)), Enter(tuple(map(intern, elements)), config.then)
+            inner = tuple(map(intern, opened_arrays(context, value)))
+            yield Word((b"[",)), Enter(inner, config.then)
 
     def _member(self, config: ObjectMember) -> Iterator[tuple[Terminal, Effect]]:
         for key, effect in self.member_effects(config):
@@ -164,17 +202,18 @@ class Transitions:
             yield Closing.BRACKET, Leave()
 
     def _element(
-        self, config: ArrayElement, counted: Strings | None
+        self, config: ArrayElement, reading: StringReading
     ) -> Iterator[tuple[Terminal, Effect]]:
-        for value in self._element_values(config):
+        for value in self.element_values(config):
             if config.is_first:
-                yield from self._value(value, counted)
+                yield from self._value(value, reading)
             else:
                 yield Word((b",",), config.context.gap), Continue(self._configs.intern(value))
         if config.layout.may_close(config.place):
             yield Word((b"]",)), Leave()
 
-    def _element_values(self, config: ArrayElement) -> Iterator[ValueThen]:
+    def element_values(self, config: ArrayElement) -> Iterator[ValueThen]:
+        """The elements that may come next, each with what follows it."""
         context = config.context
         inner = context.canonical if config.layout.has_distinct_texts else context
         for step in config.layout.steps(config.place):
@@ -182,11 +221,24 @@ class Transitions:
             yield ValueThen(inner, step.node, self._configs.intern(after))
 
 
-def _strings(value: ValueThen, strings: StringSet) -> Strings:
-    """The strings of a value, not counted; restricted ones are canonical anyway."""
+def _whole_strings(value: ValueThen, strings: StringSet, reading: StringReading) -> Strings:
+    """The strings of a value, whole; restricted ones are canonical anyway."""
     is_restricted = strings.content not in (None, codepoint_dfa.any_string())
     is_canonical = value.context.is_canonical and not is_restricted
+    if reading.counted is not None and rest_of(strings) == reading.counted:
+        unbounded = StringSet(strings.content)
+        return Strings(unbounded, is_counted=True, is_canonical=is_canonical)
     return Strings(strings, is_counted=False, is_canonical=is_canonical)
+
+
+def _pieces(
+    rest: StringRest, length: int, *, is_open: bool
+) -> Iterator[tuple[StringPiece, StringRest | None]]:
+    """The labels of the next piece of a string, each with what is left; None where it has ended."""
+    near = rest.near(length)
+    yield StringPiece(near, length, is_open, ENDED), None
+    for label, left in enumerate(rest.after(length), ENDED + 1):
+        yield StringPiece(near, length, is_open, label), left
 
 
 def member_terminal(key: MemberKey, context: JsonContext, *, follows: bool) -> Terminal:
