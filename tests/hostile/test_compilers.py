@@ -14,6 +14,7 @@ from grammars.masks.warmup import warm_up
 from grammars.spec import JsonObject
 from tests.support.hostile import Case, Outcome, judge
 from tests.support.hostile_cases import expand, shared_entries
+from tests.support.hostile_tally import COMPILED, REFUSED, SLOWEST_MASK, WORKING
 from tests.support.tokenizers import real_vocabulary, tiny_vocabulary
 
 if TYPE_CHECKING:
@@ -87,11 +88,15 @@ def outcomes() -> dict[str, tuple[Case, Outcome]]:
 def test_no_shared_case_has_a_bad_outcome(outcomes, record_property):
     survived = [name for name, (_, outcome) in outcomes.items() if not outcome.faults]
     record_property("survived", survived)
+    for _, outcome in outcomes.values():
+        what = REFUSED if outcome.verdict == "refused" else COMPILED
+        record_property(what, outcome.compile_s)
+        record_property(SLOWEST_MASK, outcome.slowest_step_ms / 1000)
     bad = {name: outcome for name, (_, outcome) in outcomes.items() if outcome.faults}
     assert bad == {}
 
 
-def test_what_must_be_refused_is_and_most_of_the_rest_works(outcomes):
+def test_what_must_be_refused_is_and_most_of_the_rest_works(outcomes, record_property):
     must_refuse = [outcome for case, outcome in outcomes.values() if case.verdict == "reject"]
     assert [outcome.verdict for outcome in must_refuse] == ["refused"] * len(must_refuse)
     working = [
@@ -99,4 +104,5 @@ def test_what_must_be_refused_is_and_most_of_the_rest_works(outcomes):
         for name, (case, outcome) in outcomes.items()
         if case.verdict != "reject" and outcome.verdict == "accepted"
     ]
+    record_property(WORKING, float(len(working)))
     assert len(working) >= LEAST_WORKING

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import itertools
 import json
 import random
 import signal
@@ -17,35 +18,45 @@ import pytest
 
 from tests.hostile.conftest import CHAT, KEY, ORDINARY, Target
 from tests.support.hostile_cases import expand, shared_entries
+from tests.support.hostile_tally import (
+    DEATH_TOLD,
+    FREED,
+    GAP_ALONE,
+    GAP_BESIDE,
+    GROWN,
+    HANG_TOLD,
+    REPLACED,
+    SECOND_SIGNAL,
+    SHED,
+)
 from tests.support.serving_process import ServingProcess, serving_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from concurrent.futures import Future
 
 pytestmark = pytest.mark.timeout(900)  # of which the start of a server may take minutes
 
 MARKER = "zq-secret-zq"
-STREAM = ORDINARY | {"stream": True, "max_tokens": 4000, "ignore_eos": True}
-NUM_SLOTS = 4
+STREAM = ORDINARY | {"stream": True, "max_tokens": 30_000, "ignore_eos": True}
+NUM_STREAMS = 8
+NUM_SLOTS = NUM_STREAMS + 1
 NUM_QUEUED = 4
 OPTIONS = (
     *("--max-num-seqs", str(NUM_SLOTS), "--max-waiting-requests", str(NUM_QUEUED)),
     *("--engine-silence-s", "3", "--engine-heartbeat-s", "0.2", "--drain-timeout-s", "2"),
-    *("--max-requests-per-key", "6"),
 )
 
 
 @pytest.fixture
 def server(tiny_folder) -> Iterator[ServingProcess]:
-    """A fresh server for tests that end it, or something of it."""
+    """A fresh server for tests that end it."""
     with serving_process(tiny_folder, *OPTIONS) as process:
         yield process
 
 
 @pytest.fixture(scope="module")
 def target(tiny_folder):
-    """A server for tests that leave it as it was."""
+    """A server that outlives the tests, whatever becomes of its engine."""
     with serving_process(tiny_folder, *OPTIONS) as process:
         yield Target(process.url, None, process)
 
@@ -62,7 +73,9 @@ class Stream(threading.Thread):
         super().__init__(daemon=True)
         self._url = url
         self.lines: list[str] = []
+        self.times: list[float] = []
         self.has_begun = threading.Event()
+        self._is_left = threading.Event()
         self.error: Exception | None = None
         self.start()
 
@@ -70,13 +83,26 @@ class Stream(threading.Thread):
         try:
             with httpx.stream("POST", f"{self._url}{CHAT}", json=STREAM, timeout=120) as answer:
                 for line in answer.iter_lines():
+                    if self._is_left.is_set():
+                        return
                     if line:
                         self.lines.append(line)
+                        self.times.append(time.perf_counter())
                     if len(self.lines) > 3:
                         self.has_begun.set()
         except httpx.HTTPError as error:
             self.error = error
         self.has_begun.set()
+
+    def gaps(self, begin: float, end: float) -> list[float]:
+        """Seconds between the tokens of a span of time."""
+        times = [at for at in self.times if begin <= at <= end]
+        return [later - earlier for earlier, later in itertools.pairwise(times)]
+
+    def leave(self) -> None:
+        """Go before the end."""
+        self._is_left.set()
+        self.join(30)
 
     @property
     def ended_with_error_event(self) -> bool:
@@ -85,40 +111,58 @@ class Stream(threading.Thread):
 
 @contextmanager
 def streams(url: str, count: int) -> Iterator[list[Stream]]:
-    """So many streams, all begun."""
+    """So many streams, all begun; those that still run are left in the end."""
     running = [Stream(url) for _ in range(count)]
-    for stream in running:
-        assert stream.has_begun.wait(60)
-    yield running
+    try:
+        for stream in running:
+            assert stream.has_begun.wait(60)
+        yield running
+    finally:
+        for stream in running:
+            stream.leave()
+
+
+@pytest.fixture
+def figure(record_property):
+    """Tells the tally the seconds since a moment."""
+    return lambda name, began: record_property(name, time.perf_counter() - began)
 
 
 @pytest.mark.covers("l-sigkill-worker")
-def test_a_killed_engine_ends_its_streams_with_an_error_and_is_replaced(server):
-    with streams(server.url, 3) as running:
+def test_a_killed_engine_ends_its_streams_with_an_error_and_is_replaced(target, figure):
+    server = target.process
+    with streams(server.url, 4) as running:
         victim = server.engine.pid
         server.engine.kill()
+        began = time.perf_counter()
         for stream in running:
             stream.join(30)
             assert stream.ended_with_error_event
+    figure(DEATH_TOLD, began)
     refused = chat(server.url, ORDINARY)
     if refused.status_code != 200:
         assert refused.status_code == 503
         assert "retry-after" in refused.headers
     wait_until_ready(server)
-    Target(server.url, None, server).answer_ordinary()
+    target.answer_ordinary()
+    figure(REPLACED, began)
     assert server.engine.pid != victim
 
 
 @pytest.mark.covers("l-engine-hang")
 @pytest.mark.hostile
-def test_a_hung_engine_is_found_out_and_replaced(server):
-    with streams(server.url, 2) as running:
+def test_a_hung_engine_is_found_out_and_replaced(target, figure):
+    server = target.process
+    with streams(server.url, 4) as running:
         server.engine.send_signal(signal.SIGSTOP)
+        began = time.perf_counter()
+        assert httpx.get(f"{server.url}/health", timeout=30).status_code == 200
         for stream in running:
             stream.join(60)
             assert stream.ended_with_error_event
+    figure(HANG_TOLD, began)
     wait_until_ready(server)
-    Target(server.url, None, server).answer_ordinary()
+    target.answer_ordinary()
 
 
 def wait_until_ready(server: ServingProcess) -> None:
@@ -131,7 +175,7 @@ def wait_until_ready(server: ServingProcess) -> None:
 @pytest.mark.covers("l-sigterm")
 @pytest.mark.hostile
 def test_a_stop_signal_lets_streams_go_on_for_the_time_of_grace_and_exits_with_0(server):
-    with streams(server.url, NUM_SLOTS) as running:
+    with streams(server.url, NUM_STREAMS) as running:
         server.process.send_signal(signal.SIGTERM)
         answer = httpx.get(f"{server.url}/ready", timeout=30)
         while answer.status_code == 200:
@@ -146,17 +190,21 @@ def test_a_stop_signal_lets_streams_go_on_for_the_time_of_grace_and_exits_with_0
 
 @pytest.mark.covers("l-sigterm-twice")
 @pytest.mark.hostile
-def test_a_second_stop_signal_ends_it_at_once(server):
-    with streams(server.url, NUM_SLOTS):
+def test_a_second_stop_signal_ends_it_at_once(server, figure):
+    with streams(server.url, NUM_STREAMS):
         server.process.send_signal(signal.SIGTERM)
         while httpx.get(f"{server.url}/ready", timeout=30).status_code == 200:
             pass
+        began = time.perf_counter()
         server.process.send_signal(signal.SIGTERM)
         assert server.process.wait(30) == 0
+    figure(SECOND_SIGNAL, began)
 
 
 @pytest.mark.covers("l-overflow")
-def test_what_is_too_much_is_shed_at_once_and_the_rest_is_answered(target, ordinary_behind):
+def test_what_is_too_much_is_shed_at_once_and_the_rest_is_answered(
+    target, ordinary_behind, record_property
+):
     count = 4 * (NUM_SLOTS + NUM_QUEUED)
     body = ORDINARY | {"max_tokens": 200, "ignore_eos": True}
     with ordinary_behind(target), concurrent.futures.ThreadPoolExecutor(count) as threads:
@@ -166,33 +214,57 @@ def test_what_is_too_much_is_shed_at_once_and_the_rest_is_answered(target, ordin
     assert statuses.count(200) >= NUM_SLOTS + NUM_QUEUED
     shed = [answer for answer in answers if answer.status_code == 429]
     assert all("retry-after" in answer.headers for answer in shed)
+    for answer in shed:
+        record_property(SHED, answer.elapsed.total_seconds())
     assert f"max_waiting_requests={NUM_QUEUED}" in shed[0].json()["error"]["message"]
 
 
 @pytest.mark.covers("l-cancel-storm")
 @pytest.mark.hostile
-def test_500_clients_that_go_leave_nothing_behind(target, ordinary_behind):
+def test_500_clients_that_go_leave_nothing_behind(target, ordinary_behind, record_property):
     target.answer_ordinary()
     before_mb = target.process.rss_mb
     chance = random.Random(0)
 
     def drop(delay_s: float) -> None:
         with suppress(httpx.TimeoutException):
-            chat_with_patience(target.url, delay_s)
+            httpx.post(f"{target.url}{CHAT}", json=STREAM | {"stream": False}, timeout=delay_s)
 
     with ordinary_behind(target), concurrent.futures.ThreadPoolExecutor(8) as threads:
         list(threads.map(drop, [chance.uniform(0.001, 0.05) for _ in range(500)]))
         target.until_idle()
-    assert target.process.rss_mb - before_mb < 64
+    grown_mb = target.process.rss_mb - before_mb
+    record_property(GROWN, grown_mb)
+    assert grown_mb < 64
 
 
-def chat_with_patience(url: str, patience_s: float) -> None:
-    httpx.post(f"{url}{CHAT}", json=STREAM | {"stream": False}, timeout=patience_s)
+@pytest.mark.hostile
+def test_500_streams_that_are_left_leave_nothing_behind(
+    target, ordinary_behind, record_property, figure
+):
+    target.answer_ordinary()
+    before_mb = target.process.rss_mb
+
+    def leave(number: int) -> None:
+        """After so many lines: in the queue, the prompt or the text."""
+        with httpx.stream("POST", f"{target.url}{CHAT}", json=STREAM, timeout=60) as answer:
+            for _, _line in zip(range(number % 5), answer.iter_lines(), strict=False):
+                pass
+
+    with ordinary_behind(target):
+        with concurrent.futures.ThreadPoolExecutor(NUM_SLOTS) as threads:
+            list(threads.map(leave, range(500)))
+        began = time.perf_counter()
+        target.until_idle()
+        figure(FREED, began)
+    grown_mb = target.process.rss_mb - before_mb
+    record_property(GROWN, grown_mb)
+    assert grown_mb < 64
 
 
 @pytest.mark.covers("l-unique-schemas-5k")
 @pytest.mark.hostile
-def test_5000_schemas_do_not_fill_the_memory(target, ordinary_behind):
+def test_5000_schemas_do_not_fill_the_memory(target, ordinary_behind, record_property):
     def send(number: int) -> int:
         name = f"k{number}"
         schema = {
@@ -209,45 +281,78 @@ def test_5000_schemas_do_not_fill_the_memory(target, ordinary_behind):
         assert set(threads.map(send, range(200))) == {200}
         before_mb = target.process.rss_mb
         assert set(threads.map(send, range(200, 5200))) == {200}
-        assert target.process.rss_mb - before_mb < 256
+        grown_mb = target.process.rss_mb - before_mb
+    record_property(GROWN, grown_mb)
+    assert grown_mb < 256
+
+
+SLOWEST_COMPILES = ("s-props-2k-required", "r-alternation-20k")
+"""Of the shared cases, by the processor time of their compile: two seconds each."""
 
 
 @pytest.mark.covers("l-slow-compile-beside-streams")
 @pytest.mark.hostile
-def test_a_slow_compile_does_not_slow_the_streams_beside_it(target, ordinary_behind):
-    (entry,) = [entry for entry in shared_entries("schema") if entry["id"] == "s-enum-100k"] or [
+def test_a_slow_compile_does_not_slow_the_streams_beside_it(
+    target, ordinary_behind, record_property
+):
+    entries = {entry["id"]: entry for entry in shared_entries("schema", "regex")}
+    if not entries:
         pytest.skip("the shared data is not beside the repository")
-    ]
-    schema = {"name": "x", "schema": json.loads(expand(entry))}
-    form = {"response_format": {"type": "json_schema", "json_schema": schema}}
-    with ordinary_behind(target), streams(target.url, 3) as running:
-        counts = [len(stream.lines) for stream in running]
-        with concurrent.futures.ThreadPoolExecutor(1) as threads:
-            answer: Future[httpx.Response] = threads.submit(chat, target.url, ORDINARY | form)
-            answer.result(60)
-        assert all(
-            len(stream.lines) > before or not stream.is_alive()
-            for stream, before in zip(running, counts, strict=True)
-        )
-        for stream in running:
-            stream.join(120)
+    with ordinary_behind(target), streams(target.url, NUM_STREAMS) as running:
+        moments = [time.perf_counter()]
+        while len(running[0].gaps(moments[0], time.perf_counter())) < 200:
+            time.sleep(0.01)
+        moments.append(time.perf_counter())
+        for name in SLOWEST_COMPILES:
+            answer = chat(target.url, constrained_by(entries[name]))
+            assert answer.status_code == 200, answer.text
+        moments.append(time.perf_counter())
+        for name, begin, end in zip((GAP_ALONE, GAP_BESIDE), moments, moments[1:], strict=False):
+            gaps = [gap for stream in running for gap in stream.gaps(begin, end)]
+            assert gaps, "the streams stood still"
+            for gap in gaps:
+                record_property(name, gap)
+
+
+def constrained_by(entry: dict[str, Any]) -> dict[str, Any]:
+    """A request for one token of what a case describes."""
+    text, short = expand(entry).decode(), ORDINARY | {"max_tokens": 1}
+    if entry["kind"] == "regex":
+        return short | {"structured_outputs": {"regex": text}}
+    form = {"type": "json_schema", "json_schema": {"name": "x", "schema": json.loads(text)}}
+    return short | {"response_format": form}
 
 
 @pytest.mark.covers("l-log-secrets", "l-rate-limit", "l-fair-queue")
 @pytest.mark.hostile
-def test_keys_are_kept_apart_and_neither_they_nor_prompts_are_logged(tiny_folder):
-    with serving_process(tiny_folder, *OPTIONS, variables={"TIGHTROPE_API_KEY": KEY}) as server:
+def test_keys_take_turns_each_has_its_share_and_neither_they_nor_prompts_are_logged(
+    tiny_folder, tmp_path
+):
+    flood, other = KEY, f"{KEY}-other"
+    key_file = tmp_path / "keys"
+    key_file.write_text(f"{flood}\n{other}\n")
+    limits = ("--max-waiting-requests", "40", "--max-requests-per-key", "30")
+    options = (*OPTIONS, *limits, "--api-key-file", str(key_file))
+    with serving_process(tiny_folder, *options) as server:
         said = ORDINARY | {"messages": [{"role": "user", "content": MARKER}], "seed": "wrong"}
-        assert chat(server.url, said, KEY).status_code == 400
-        assert chat(server.url, said | {"seed": 1}, KEY).status_code == 200
+        assert chat(server.url, said, flood).status_code == 400
+        assert chat(server.url, said | {"seed": 1}, flood).status_code == 200
         assert chat(server.url, said, f"{MARKER}-wrong").status_code == 401
-        body = ORDINARY | {"max_tokens": 300, "ignore_eos": True}
-        with concurrent.futures.ThreadPoolExecutor(20) as threads:
-            answers = list(threads.map(lambda _: chat(server.url, body, KEY), range(20)))
+        body = ORDINARY | {"max_tokens": 1000, "ignore_eos": True}
+        target = Target(server.url, other, server)
+        with concurrent.futures.ThreadPoolExecutor(60) as threads:
+            flooding = [threads.submit(chat, server.url, body, flood) for _ in range(60)]
+            while target.gauge("vllm:num_requests_waiting") < 30 - NUM_SLOTS:
+                time.sleep(0.01)
+            target.answer_ordinary()
+            num_before = sum(done.done() and done.result().is_success for done in flooding)
+            answers = [done.result() for done in flooding]
+        # Others go on in the meantime, but far from all of those that were there before it.
+        assert num_before <= 2 * NUM_SLOTS
         shed = [answer for answer in answers if answer.status_code == 429]
-        assert shed
-        assert any("max_requests_per_key=6" in answer.text for answer in shed)
-        Target(server.url, KEY, server).answer_ordinary()
+        assert len(shed) >= 20
+        assert all("max_requests_per_key=30" in answer.text for answer in shed)
+        assert all("retry-after" in answer.headers for answer in shed)
         server.process.send_signal(signal.SIGTERM)
         assert server.process.wait(60) == 0
     assert MARKER not in "".join(server.log)
