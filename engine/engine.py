@@ -23,13 +23,13 @@ from engine.step_runner import Failure, StepRunner
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from engine.config import ResolvedConfig
     from engine.decode_graphs import DecodeGraphs
     from engine.device.mask_pool import MaskPool
     from engine.model_info import ModelInfo
     from engine.model_runner import ModelRunner
     from engine.output import TokenLogprobs
     from engine.request import Request
+    from engine.resolved_config import ResolvedConfig
     from engine.scheduler import ScheduledChunk
     from engine.step_runner import ChunkResult, StepResults
 

@@ -11,7 +11,6 @@ from transformers import AutoModelForCausalLM
 
 from engine.attention.cpu_backend import CpuAttention
 from engine.batch_invariance import MAX_PROBE_SEQS, find_row_multiple
-from engine.config import resolve_config, resolve_device, resolve_dtype
 from engine.decode_graphs import DecodeGraphs, graph_batch_sizes
 from engine.device.automata import ResidentAutomata
 from engine.device.mask_pool import MaskPool
@@ -24,6 +23,7 @@ from engine.model_runner import ModelRunner
 from engine.packed_linear import can_pack, pack_linear_layers
 from engine.quantization import check_quantization, num_weight_bytes, quantize_linear_layers
 from engine.request import SamplingParams
+from engine.resolved_config import resolve_config, resolve_device, resolve_dtype
 from engine.sampler.bitmask import bitmask_width
 from engine.sampler.sampler import sample
 from engine.sampler.state import SamplingState
@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
     from engine.attention.context import AttentionBackend
-    from engine.config import EngineConfig, ResolvedConfig
+    from engine.config import EngineConfig
     from engine.kv_cache import LayerShape
+    from engine.resolved_config import ResolvedConfig
     from engine.step_batch import TokenSpan
 
 logger = logging.getLogger(__name__)

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from engine.config import EngineConfig, resolve_config, resolve_device
+from engine.config import EngineConfig
 from engine.errors import InvalidConfigError, InvalidRequestError
 from engine.request import Request, SamplingParams
+from engine.resolved_config import resolve_config, resolve_device
 from tests.engine.support import prompt, tiny_engine
 
 DEFAULTS: dict[str, Any] = {"max_tokens": 4}
