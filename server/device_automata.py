@@ -1,4 +1,4 @@
-"""DeviceAutomata: the tables of finite grammars, by which a device follows them without the host."""
+"""DeviceAutomata: tables of finite grammars, by which a device follows them without the host."""
 
 from __future__ import annotations
 

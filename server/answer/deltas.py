@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 from server.answer.ids import new_call_id
 from server.calls.tool import ToolKind
@@ -16,7 +16,12 @@ from server.reply.events import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from server.answer.bodies import Json
+
+_ORDER: Final = ("reasoning_content", "content", "function_call", "tool_calls")
+"""In which clients read the fields of a delta."""
 
 
 class DeltaWriter:
@@ -31,7 +36,27 @@ class DeltaWriter:
         self._call_index = -1
         self._kind = ToolKind.FUNCTION
 
-    def delta(self, event: ReplyEvent) -> Json | None:
+    def deltas(self, events: Iterable[ReplyEvent]) -> Iterator[Json]:
+        """The deltas that tell the events of one step: a single one wherever that is possible.
+
+        A delta has one place for each kind of text, which clients read in one order; and the first
+        fragment of a call has no arguments, which some of them rely on. So text behind a call, and
+        the arguments behind their call's start, begin another delta.
+        """
+        joined: Json = {}
+        for event in events:
+            delta = self._delta(event)
+            if delta is None:
+                continue
+            if joined and not _may_follow(joined, delta):
+                yield joined
+                joined = {}
+            calls = [*_calls(joined), *_calls(delta)]
+            joined |= delta | ({"tool_calls": calls} if calls else {})
+        if joined:
+            yield joined
+
+    def _delta(self, event: ReplyEvent) -> Json | None:
         """The delta that tells an event; None for one that clients see by what follows."""
         match event:
             case TextEvent(text):
@@ -68,3 +93,18 @@ class DeltaWriter:
         else:
             more["function"] = {"arguments": text}
         return {"tool_calls": [more]}
+
+
+def _may_follow(before: Json, delta: Json) -> bool:
+    """Whether one delta can tell both, in order."""
+    last = max(map(_ORDER.index, before))
+    (field,) = delta
+    if field == "tool_calls" and field in before:
+        return _calls(before)[-1]["index"] != _calls(delta)[0]["index"]
+    return _ORDER.index(field) > last
+
+
+def _calls(delta: Json) -> list[Json]:
+    fragments = delta.get("tool_calls", [])
+    assert isinstance(fragments, list)
+    return fragments

@@ -95,14 +95,11 @@ class _ChunkEncoder:
         return self._chunk(chunk_choice(state.index, delta))
 
     def step(self, state: _ChoiceState, step: ReplyStep) -> Iterator[bytes]:
-        """The chunks of one step: one for each event, then the finish."""
+        """The chunks of one step, a single one where that is possible, then the finish."""
         state.logprobs += step.logprobs
-        for event in step.events:
-            delta = state.deltas.delta(event)
-            if delta is not None:
-                yield self._chunk(
-                    chunk_choice(state.index, delta, logprobs=self._take_logprobs(state))
-                )
+        for delta in state.deltas.deltas(step.events):
+            logprobs = self._take_logprobs(state)
+            yield self._chunk(chunk_choice(state.index, delta, logprobs=logprobs))
         if step.finish is not None:
             finish = finish_reason(step.finish, is_legacy=state.is_legacy)
             logprobs = self._take_logprobs(state)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import openai
@@ -13,8 +14,22 @@ from hypothesis import strategies as st
 from openai.lib.streaming.chat import ChatCompletionStreamState
 from pydantic import BaseModel
 
+from engine.config import EngineConfig
+from server.assembly import load_server
 from server.config import ServerConfig
-from tests.support.chat_server import CONTROLS, MODEL, THINKING_TEMPLATE, make_services, running
+from server.engine_process.settings import EngineProcessConfig
+from tests.support.chat_server import (
+    CONTROLS,
+    MODEL,
+    THINKING_TEMPLATE,
+    TOOL_TEMPLATE,
+    make_services,
+    running,
+)
+from tests.support.tiny_folder import write_tiny_folder
+
+if TYPE_CHECKING:
+    from engine.output import RequestOutput
 
 USER: Any = [{"role": "user", "content": "hi"}]
 SCHEMA = {
@@ -208,6 +223,61 @@ def test_no_chunk_splits_a_character_and_one_step_is_one_chunk():
         c["choices"][0]["delta"].get("content") for c in stream_of("☔天", tokens_per_step=2)
     ]
     assert contents == ["", "☔", "天", None]
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("Hello wörld ☔", [["content"]]),
+        (
+            f"<think>\nhm ☔\n</think>\n\nYes. {G}",
+            [["reasoning_content", "content", "tool_calls"], ["tool_calls"]],
+        ),
+        (f"{G}\n{F}\n{G}", [["tool_calls"]] * 4),
+    ],
+)
+def test_one_step_is_one_chunk_with_all_its_tokens(text, steps):
+    """But the arguments of a call come behind its start, and never in it."""
+    chunks = stream_of(text, tokens_per_step=1000)
+    deltas = [chunk["choices"][0]["delta"] for chunk in chunks]
+    assert [list(delta) for delta in deltas[1:-1]] == steps
+    fragments = [[c["index"] for c in delta.get("tool_calls", [])] for delta in deltas[1:-1]]
+    if text.startswith(G):
+        assert fragments == [[0], [0, 1], [1, 2], [2]]
+
+
+@pytest.mark.parametrize("max_draft_tokens", [0, 4])
+def test_a_step_of_forced_tokens_or_drafts_is_one_chunk(max_draft_tokens, tmp_path):
+    """A whole server around a real engine: as many chunks with content as steps that gave some."""
+    folder = write_tiny_folder(tmp_path / "tiny", chat_template=TOOL_TEMPLATE)
+    loaded = load_server(
+        folder,
+        EngineConfig(max_num_seqs=2, max_draft_tokens=max_draft_tokens),
+        ServerConfig(served_names=(MODEL,)),
+        EngineProcessConfig(engine_process=False),
+        announce=lambda stage: None,
+    )
+    outputs: list[RequestOutput] = []
+    generate = loaded.engine.generate
+
+    async def listened(request):
+        async with aclosing(generate(request)) as own:
+            async for output in own:
+                outputs.append(output)
+                yield output
+
+    loaded.engine.generate = listened  # type: ignore[method-assign]
+    fields = {"structured_outputs": {"regex": "(forced text|[ab]{40})(cc){9}"}, "seed": 3}
+    with running(loaded.services, loaded.lifespan) as url:
+        events = read_events(url, max_tokens=60, **fields)
+    contents = [
+        choice["delta"].get("content")
+        for event in events[:-1]
+        for choice in json.loads(event)["choices"]
+    ]
+    told = [content for content in contents if content]
+    assert len(told) == sum(bool(output.token_ids) for output in outputs)
+    assert len(told) < sum(len(output.token_ids) for output in outputs)
 
 
 def test_logprobs_of_every_token_come_with_the_text_or_before_the_end():

@@ -199,6 +199,7 @@ async def test_the_engines_process_follows_the_grammars_that_it_compiles(folder)
 
     channel.send(Compile(1, Regex("[a-f]{9,19}")))
     await heard(Compiled)
+    assert backend.automata is not None
     before, num_bursts = await text("before")
     await until(lambda: backend.automata.find(host._grammars[1]) is not None)
     after, num_bursts_after = await text("after")
