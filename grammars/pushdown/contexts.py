@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 from grammars.cfg.steps import CfgSteps
 from grammars.pushdown.layouts import JsonContext
+from grammars.pushdown.lexers import lexer_of
+from grammars.pushdown.meetings import check_meetings
 from grammars.schema.graph import ValueGraph
 from grammars.spec import JsonSchema
 
 if TYPE_CHECKING:
     from grammars.limits import CompileLimits
+    from grammars.pushdown.terminals import Terminal
     from grammars.spec import Cfg, JsonObject
 
 
@@ -44,8 +47,12 @@ class Contexts:
             text = spec.text if isinstance(spec, JsonSchema) else '{"type": "object"}'
             graph = ValueGraph(text, self._limits, self._missing_bytes)
             known = JsonContext(graph, spec.whitespace, spec.property_order)
+            check_meetings(known, self._try_members)
             self._schemas[spec] = known
         return known
+
+    def _try_members(self, terminals: tuple[Terminal, ...]) -> object:
+        return lexer_of(terminals, self._limits.max_states, self._missing_bytes, has_first=True)
 
     def of_grammar(self, spec: Cfg) -> CfgSteps:
         """The steps of a context-free grammar.

@@ -1,8 +1,9 @@
-"""check_meetings: strings of alternatives that meet at one place are tried before any text.
+"""check_meetings: keys of objects that are written side by side are tried before any text.
 
-Where one of several objects is being written, the strings under one key of each may all come next.
-One lexer reads them, in which bounds of their lengths are multiplied: it may need too many states,
-and that has to be known before there is a text.
+The keys of an object are read by one lexer, and so are those of several objects of which one is
+being written. Where they are of large languages (`patternProperties`), that lexer may need too many
+states, and that has to be known before there is a text. Values are no matter: strings that are too
+large together are read in pieces (`string_reading`).
 """
 
 from __future__ import annotations
@@ -11,44 +12,53 @@ from itertools import zip_longest
 from math import prod
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from grammars.pushdown.terminals import Strings
+from grammars.automata.codepoint_dfa import CodePointDfa
+from grammars.automata.string_rest import spelling_weight
+from grammars.pushdown.transitions import member_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from grammars.schema.graph import ValueGraph
-    from grammars.schema.value import NodeId, ObjectShape, StringSet, Value
+    from grammars.pushdown.layouts import JsonContext
+    from grammars.pushdown.terminals import Terminal
+    from grammars.schema.value import NodeId, ObjectShape, Value
 
 _MAX_MEETINGS: Final = 2_000
 """Places that are looked at, at most; what meets beyond them is found out when it is reached."""
 
-_STATES_OF_CHARACTER: Final = 64
+_FEW_STATES: Final = 4_096
+"""Languages of keys that take fewer states, about, are not tried."""
 
 _Meeting: TypeAlias = "frozenset[NodeId]"
 
 
 def check_meetings(
-    graph: ValueGraph, try_lexer: Callable[[tuple[Strings, ...]], object], max_states: int
+    context: JsonContext, try_lexer: Callable[[tuple[Terminal, ...]], object]
 ) -> None:
     """Look at the sets of values that may come next at one place, each of them once.
 
     Args:
-        graph: of the schema.
-        try_lexer: makes the lexer of some strings.
-        max_states: of a lexer; strings that surely stay below it are not tried.
+        context: of the schema.
+        try_lexer: makes the lexer of some terminals.
 
     Raises:
-        LimitExceededError: some strings that meet need more than `max_states` states.
+        LimitExceededError: some keys that meet need more states than a lexer may have.
     """
-    if not graph.has_alternatives:
+    graph = context.graph
+    if not graph.has_key_classes:
         return
     first: _Meeting = frozenset((graph.root,))
     pending, seen = [first], {first}
     while pending and len(seen) <= _MAX_MEETINGS:
         values = [graph.value(node) for node in pending.pop()]
-        strings = {value.strings for value in values if value.strings is not None}
-        if len(strings) > 1 and prod(map(_size, strings)) * _STATES_OF_CHARACTER > max_states:
-            try_lexer(tuple(Strings(one, is_counted=False) for one in strings))
+        keys = dict.fromkeys(
+            key
+            for value in values
+            for shape in value.objects
+            for key in context.object_layout(shape).keys
+        )
+        if not _are_few([key for key in keys if isinstance(key, CodePointDfa)]):
+            try_lexer(tuple(member_terminal(key, context, follows=True) for key in keys))
         for nodes in _members(values):
             meeting = frozenset(node for node in nodes if graph.is_productive(node))
             if meeting and meeting not in seen:
@@ -56,10 +66,10 @@ def check_meetings(
                 pending.append(meeting)
 
 
-def _size(strings: StringSet) -> int:
-    """States that the strings take at most, without their spelling."""
-    longest = strings.min_length if strings.max_length is None else strings.max_length
-    return (1 if strings.content is None else strings.content.num_states) * (longest + 1)
+def _are_few(languages: list[CodePointDfa]) -> bool:
+    """Whether keys of some languages surely are few states in one lexer."""
+    num_states = sum(keys.num_states * spelling_weight(keys) for keys in languages)
+    return max(num_states, prod(keys.num_states for keys in languages)) <= _FEW_STATES
 
 
 def _members(values: list[Value]) -> Iterator[set[NodeId]]:

@@ -101,16 +101,22 @@ class AnyOrderPlan:
         return self._entries.nodes()
 
     def _num_new(self, place: ObjectPlace, productive: Container[NodeId]) -> int:
-        """How many keys can be added that surely differ from each other and from those written."""
+        """How many keys can be added that surely differ from each other and from those written.
+
+        No more are told than there must be.
+        """
+        groups = self._entries.groups
+        if any(groups[number].node in productive for number in self._entries.counted_each):
+            return self._shape.min_properties
         declared = sum(
             entry.node in productive and not place.written >> index & 1
             for index, entry in enumerate(self._entries.declared)
         )
-        groups = sum(
+        in_groups = sum(
             entry.node in productive and number not in place.met
-            for number, entry in enumerate(self._entries.groups)
+            for number, entry in enumerate(groups)
         )
-        return declared + groups
+        return declared + in_groups
 
     def _declared_steps(self, place: ObjectPlace, index: int) -> Iterator[Step[ObjectPlace]]:
         entries = self._entries

@@ -19,7 +19,7 @@ from grammars.schema.productive import live_value, productive_nodes, unsatisfiab
 from grammars.schema.shape_plans import ShapePlans
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Container
 
     from grammars.automata.codepoint_dfa import CodePointDfa
     from grammars.automata.dfa import Dfa
@@ -119,16 +119,10 @@ class ValueGraph:
         return any(shape.additional != self._nodes.nothing or shape.classes for shape in shapes)
 
     @property
-    def has_alternatives(self) -> bool:
-        """Whether a reachable node is one of several objects, or of several arrays."""
+    def has_key_classes(self) -> bool:
+        """Whether a reachable node has objects with languages of keys (`patternProperties`)."""
         values = self._values.all_settled.values()
-        return any(len(value.objects) > 1 or len(value.arrays) > 1 for value in values)
-
-    def string_sets(self) -> Iterator[StringSet]:
-        """The sets of strings of all nodes that some value satisfies, but for plain schemas."""
-        for node, value in self._values.all_settled.items():
-            if value.strings is not None and node in self._productive:
-                yield value.strings
+        return any(shape.classes for value in values for shape in value.objects)
 
     def is_productive(self, node: NodeId) -> bool:
         """Whether some JSON value satisfies the node."""

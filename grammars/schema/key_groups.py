@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from grammars.schema.key_languages import KeyLanguages
     from grammars.schema.value import NodeId, ObjectShape
 
-_MAX_LISTED: Final = 64
+MAX_LISTED: Final = 64
+"""Keys of a language that is listed, at most."""
 
 
 def key_groups(
@@ -135,12 +136,12 @@ def listed_keys(keys: CodePointDfa) -> list[str] | None:
     pending = [(keys.start, "")]
     while pending:
         state, text = pending.pop()
-        if len(text) > keys.num_states or len(found) + len(pending) > _MAX_LISTED:
+        if len(text) > keys.num_states or len(found) + len(pending) > MAX_LISTED:
             return None
         if keys.accepting[state]:
             found.append(text)
         for first, last, target in keys.edges(state):
-            if last - first >= _MAX_LISTED:
+            if last - first >= MAX_LISTED:
                 return None
             pending += [(target, text + chr(point)) for point in range(first, last + 1)]
     return sorted(found)

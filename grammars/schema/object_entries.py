@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from grammars.automata.codepoint_dfa import CodePointDfa
 from grammars.errors import LimitExceededError
-from grammars.schema.key_groups import key_groups, listed_keys
+from grammars.schema.key_groups import MAX_LISTED, key_groups, listed_keys
 from grammars.schema.plans import AllBut, ObjectPlace, Step
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ class ObjectEntries:
     """What the plans of a shape have in common, whatever the order of keys.
 
     Undeclared keys might repeat each other, so for `minProperties` those of one group count once
-    (`key_groups` cuts the groups accordingly).
+    (`key_groups` cuts the groups accordingly), but for those in `counted_each`: groups that never
+    run out of keys, of texts in which no key comes twice.
 
     Args:
         shape: the objects.
@@ -83,13 +84,15 @@ class ObjectEntries:
             self.groups = [Entry(AllBut(frozenset(names)), shape.additional, ())]
         else:
             self.groups = []
+        self.counted_each: frozenset[int] = frozenset()
         self.is_counted = bool(shape.min_properties or shape.max_properties is not None)
         self.start = ObjectPlace(owed=frozenset(range(len(shape.witnesses))))
 
     def with_listed_groups(self) -> ObjectEntries:
         """The same objects, with the keys of small groups declared one by one.
 
-        For plans that remember which of the declared keys are written.
+        For plans that remember which of the declared keys are written, of texts whose undeclared
+        keys are remembered elsewhere: those of large groups count each.
         """
         found = copy(self)
         found.declared, found.groups = list(self.declared), []
@@ -101,6 +104,12 @@ class ObjectEntries:
                 found.declared += [self._declare(key, group.node) for key in keys]
         num_more = len(found.declared) - len(self.declared)
         found.is_required = self.is_required + [False] * num_more
+        if self._shape.min_properties <= MAX_LISTED:
+            found.counted_each = frozenset(
+                number
+                for number, group in enumerate(found.groups)
+                if isinstance(group.key, AllBut) or listed_keys(group.key) is None
+            )
         return found
 
     def keys(self) -> Iterator[str | CodePointDfa | AllBut]:
@@ -151,6 +160,8 @@ class ObjectEntries:
     def count_group(self, place: ObjectPlace, number: int) -> ObjectPlace:
         """The place after one more key of a group."""
         counted = self.count(place)
+        if number in self.counted_each:
+            return counted
         if number in place.met:
             return replace(counted, fewest=place.fewest, met=place.met)
         if counted.fewest == self._shape.min_properties:

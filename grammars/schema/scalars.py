@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from grammars.automata import codepoint_dfa, json_number, operations, pattern_dfa
 from grammars.automata.lengths import can_be_counted
+from grammars.automata.scientific import scientific_numbers
 from grammars.automata.speakable import speakable_texts
 from grammars.automata.utf8_text import utf8_dfa
 from grammars.byte_lru import ByteLru
@@ -78,14 +79,12 @@ class ScalarAlgebra:
         """How numbers of a set are generated.
 
         All numbers take every form of RFC 8259. Sets of integers are written as digits alone,
-        others as plain decimals without needless zeros but for one after the point (`5.0`).
+        others as plain decimals without needless zeros but for one after the point (`5.0`), and
+        small ones also as `1.5e-07`.
         """
         if numbers is self.all_numbers:
             return json_number.number_dfa()
-        integers = json_number.number_dfa(integer=True, spelling="every")
-        others = operations.difference(numbers, integers, max_states=self.max_states)
-        form = number_form(with_fraction=not others.is_empty)
-        return operations.intersect(numbers, form, max_states=self.max_states)
+        return _generated_numbers(numbers, self.max_states)
 
     def plain_numbers(self, numbers: Dfa) -> Dfa:
         """One spelling of each number: plain decimals without needless zeros, and no `-0`."""
@@ -263,6 +262,16 @@ class ScalarAlgebra:
         if alphabet is None:
             return content
         return content.intersect(alphabet, max_states=self.max_states)
+
+
+@lru_cache(maxsize=256)
+def _generated_numbers(numbers: Dfa, max_states: int) -> Dfa:
+    integers = json_number.number_dfa(integer=True, spelling="every")
+    others = operations.difference(numbers, integers, max_states=max_states)
+    form = number_form(with_fraction=not others.is_empty)
+    plain = operations.intersect(numbers, form, max_states=max_states)
+    small = None if others.is_empty else scientific_numbers(numbers)
+    return plain if small is None else operations.union(plain, small, max_states=max_states)
 
 
 @lru_cache(maxsize=2)

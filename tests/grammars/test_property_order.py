@@ -246,3 +246,30 @@ def test_the_look_ahead_of_an_inner_object_does_not_wander_through_the_outer_one
     monkeypatch.setattr(DistinctWalk, "read_symbol", counting)
     matcher.fill_bitmask(np.zeros(vocabulary.num_words, np.int32))
     assert num_read < 5_000  # 430,000 where the outer keys are searched too
+
+
+UNDECLARED: dict[str, Any] = {
+    "any keys": {"type": "object", "minProperties": 3},
+    "keys of a pattern": {
+        **CLOSED,
+        "patternProperties": {"^[a-z]": {"type": "integer"}},
+        "minProperties": 3,
+        "maxProperties": 4,
+    },
+    "declared ones too": {"properties": {"a": {"type": "integer"}}, "minProperties": 3},
+}
+
+
+@pytest.mark.parametrize("name", UNDECLARED)
+def test_undeclared_keys_count_each_where_none_comes_twice(name):
+    spec = any_order(UNDECLARED[name])
+    for keys, is_accepted in (
+        (["b", "c", "d"], True),
+        (["b", "a", "bb"], True),
+        (["b", "c"], False),
+        (["b", "c", "b"], False),
+        (["b", "c", "d", "b"], False),
+        (["b", "c", "d", "e"], True),
+    ):
+        text = "{" + ", ".join(f'"{key}": 1' for key in keys) + "}"
+        assert accepts(spec, text) is is_accepted, text
