@@ -9,13 +9,14 @@ from typing import TypeAlias
 import pytest
 
 from grammars.compile import compile_grammar
-from grammars.errors import LimitExceededError
 from grammars.limits import CompileLimits
 from grammars.spec import JsonSchema, PropertyOrder
 from tests.support.tokenizers import tiny_vocabulary
 
 RANDOM = random.Random(1)
-WORDS = ["".join(RANDOM.choices("abcdefghijkl ", k=RANDOM.randrange(5, 20))) for _ in range(10_000)]
+WORDS = [
+    "".join(RANDOM.choices("abcdefghijkl ", k=RANDOM.randrange(5, 20))) for _ in range(100_000)
+]
 OPTIONAL = {f"prop_{number}": {"type": "string"} for number in range(100)}
 EVERY_KEY = dict.fromkeys(OPTIONAL, "x")
 
@@ -33,11 +34,60 @@ def tool(number: int) -> dict[str, object]:
     }
 
 
+def many_definitions() -> dict[str, object]:
+    """As large as a Kubernetes schema: 600 definitions of ten members that refer to each other."""
+    definitions = {
+        f"d{number}": {
+            "type": "object",
+            "description": "what it is for " * 10,
+            "properties": {
+                f"m{i}": {"$ref": f"#/definitions/d{(number * 7 + i) % 600}"}
+                if i % 3 == 0
+                else {"type": ["string", "integer", "boolean"][i % 3], "description": "x" * 80}
+                for i in range(10)
+            },
+        }
+        for number in range(600)
+    }
+    return {"$ref": "#/definitions/d0", "definitions": definitions}
+
+
+def two_bounds(key: str, most: int) -> dict[str, object]:
+    return {
+        "type": "object",
+        "properties": {"text": {"type": "string", "maxLength": most}, key: {"type": "null"}},
+        "required": ["text", key],
+        "additionalProperties": False,
+    }
+
+
 Cliff: TypeAlias = tuple[dict[str, object], PropertyOrder, object, int, int]
 
 # name -> schema, order of keys, a document, states at the first mask, MB after the document
 CLIFFS: dict[str, Cliff] = {
-    "enum of 10,000": ({"enum": WORDS}, "schema", WORDS[777], 2, 40),
+    "enum of 10,000": ({"enum": WORDS[:10_000]}, "schema", WORDS[777], 2, 40),
+    "enum of 100,000": ({"enum": WORDS}, "schema", WORDS[77_777], 3, 40),
+    "enum of 100,000 numbered": (
+        {"enum": [f"item-{number:06}" for number in range(100_000)]},
+        "schema", "item-077777", 2, 48,
+    ),
+    "10,000 constants": (
+        {"prefixItems": [{"const": f"c{number}"} for number in range(10_000)]},
+        "schema", [f"c{number}" for number in range(200)], 6, 40,
+    ),
+    "10,000 numbers": (
+        {"prefixItems": [{"const": number} for number in range(10_000)]},
+        "schema", list(range(200)), 6, 40,
+    ),
+    "counts on both sides": (
+        {"type": "string", "pattern": "^.{0,200}foo.{0,200}$"},
+        "schema", "x" * 200 + "foo" + "é" * 200, 3, 24,
+    ),
+    "different bounds that meet": (
+        {"items": {"anyOf": [two_bounds("a", 30_000), two_bounds("b", 100_000)]}},
+        "schema", [{"text": "x" * 2_000, "b": None}], 6, 16,
+    ),
+    "600 definitions": (many_definitions(), "schema", {"m0": {"m3": {"m1": 1, "m2": True}}}, 6, 24),
     "maxItems 1000": (
         {"type": "array", "items": {"type": "integer"}, "maxItems": 1000},
         "schema", list(range(300)), 4, 16,
@@ -76,10 +126,12 @@ def test_a_cliff_costs_few_states_and_bytes(name):
     assert grammar.memory_bytes < num_megabytes * 2**20
 
 
-def test_strings_that_are_too_large_as_json_are_refused_before_any_text():
+def test_strings_that_are_large_as_json_alone_are_read_in_pieces():
     """The characters are few states each, their UTF-8 many."""
     schema = {"type": "object", "properties": {"a": {"pattern": r"^[\u0080-\uffff]{40}$"}}}
     limits = CompileLimits(max_states=200)
-    compile_grammar(JsonSchema(json.dumps(schema)), tiny_vocabulary())
-    with pytest.raises(LimitExceededError, match="a JSON string needs more than max_states=200"):
-        compile_grammar(JsonSchema(json.dumps(schema)), tiny_vocabulary(), limits)
+    grammar = compile_grammar(JsonSchema(json.dumps(schema)), tiny_vocabulary(), limits)
+    for size, is_read in ((40, True), (39, False), (41, False)):
+        matcher = grammar.matcher()
+        text = json.dumps({"a": "é" * size}, ensure_ascii=False)
+        assert all(map(matcher.accept_token, text.encode())) is is_read
