@@ -81,9 +81,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--soak", action="store_true",
-        help="our own server alone: its rate, then four times as much; queue, memory and goodput",
+        help="our own server alone: its rate, four times as much, its rate again, eight streams "
+        "beside compiles; queue, memory and goodput",
     )  # fmt: skip
-    parser.add_argument("--soak-seconds", type=positive, default=60, help="of each of both loads")
+    parser.add_argument("--soak-seconds", type=positive, default=45, help="of each (%(default)s)")
     parser.add_argument(
         "serve_arguments", nargs="*", metavar="-- FLAG", help="behind --: flags of our own server"
     )

@@ -1,0 +1,115 @@
+"""Neighbours: what eight streams notice of large schemas that compile beside them."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+import httpx
+
+from benchmarks.spread import Spread
+
+if TYPE_CHECKING:
+    from benchmarks.serve_client import Target
+
+NUM_STREAMS: Final = 8
+_NUM_ROUNDS: Final = 2
+_NUM_MEMBERS: Final = 2_000
+"""Required ones, of the schema that compiles: about two seconds of processor time."""
+
+
+class _Stream:
+    """Reads answers one behind the other, and notes when each piece came.
+
+    Attributes:
+        times: of the pieces of each answer, `time.perf_counter`.
+        has_begun: set with the first piece.
+    """
+
+    def __init__(self) -> None:
+        self.times: list[list[float]] = []
+        self.has_begun = asyncio.Event()
+
+    async def read(self, client: httpx.AsyncClient, url: str, body: dict[str, Any]) -> None:
+        """Until cancelled."""
+        while True:
+            times: list[float] = []
+            self.times.append(times)
+            async with client.stream("POST", url, json=body) as answer:
+                answer.raise_for_status()
+                async for line in answer.aiter_lines():
+                    if line.startswith("data: {"):
+                        self.has_begun.set()
+                        times.append(time.perf_counter())
+
+    def gaps_ms(self, begin: float, end: float) -> list[float]:
+        """Milliseconds between two pieces of one answer that both came in this span."""
+        spans = [[at for at in times if begin <= at <= end] for times in self.times]
+        return [
+            1e3 * (later - earlier)
+            for times in spans
+            for earlier, later in itertools.pairwise(times)
+        ]
+
+
+def measure_neighbours(target: Target, seconds: float, timeout_s: float) -> tuple[Spread, Spread]:
+    """Milliseconds between two tokens of a stream, alone and beside compiles, in turns.
+
+    Args:
+        target: a server that is idle.
+        seconds: of each of both, over all turns.
+        timeout_s: of each request.
+
+    Raises:
+        httpx.HTTPError: a request was refused, or failed.
+    """
+    return asyncio.run(_measure(target, seconds / _NUM_ROUNDS, timeout_s))
+
+
+async def _measure(target: Target, seconds: float, timeout_s: float) -> tuple[Spread, Spread]:
+    url = f"{target.url}/chat/completions"
+    said = {"messages": [{"role": "user", "content": "Tell a long story."}]}
+    body = said | {"model": target.model, "stream": True, "max_tokens": 1_000, "ignore_eos": True}
+    streams = [_Stream() for _ in range(NUM_STREAMS)]
+    alone: list[float] = []
+    beside: list[float] = []
+    num_compiled = 0
+    async with httpx.AsyncClient(timeout=timeout_s) as client, asyncio.TaskGroup() as group:
+        reading = [group.create_task(stream.read(client, url, body)) for stream in streams]
+        for stream in streams:
+            await stream.has_begun.wait()
+        for _ in range(_NUM_ROUNDS):
+            begin = time.perf_counter()
+            await asyncio.sleep(seconds)
+            middle = time.perf_counter()
+            while time.perf_counter() < middle + seconds:
+                await _compile(client, target, num_compiled)
+                num_compiled += 1
+            end = time.perf_counter()
+            for stream in streams:
+                alone += stream.gaps_ms(begin, middle)
+                beside += stream.gaps_ms(middle, end)
+        for task in reading:
+            task.cancel()
+    return Spread.of(alone), Spread.of(beside)
+
+
+async def _compile(client: httpx.AsyncClient, target: Target, number: int) -> None:
+    """Have a schema compiled that was never seen before."""
+    names = [f"member_{number}_{index}" for index in range(_NUM_MEMBERS)]
+    schema = {
+        "type": "object",
+        "properties": {name: {"type": "string"} for name in names},
+        "required": names,
+        "additionalProperties": False,
+    }
+    form = {"type": "json_schema", "json_schema": {"name": "large", "schema": schema}}
+    body = {
+        "model": target.model,
+        "messages": [{"role": "user", "content": "x"}],
+        "max_tokens": 1,
+        "response_format": form,
+    }
+    (await client.post(f"{target.url}/chat/completions", json=body)).raise_for_status()
