@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 KERNELS: Final[Mapping[str, Mapping[str, str]]] = {
     "grammars.masks.walk": {
         "walk": (
-            "(uint16[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32[:,::1], "
-            "uint16[::1], int64, int64, int64, int64, int64, int64, int64[::1], int64[:,::1], "
-            "int32[::1], uint16[::1], int64[:,::1], int64[:,::1], int64[:,::1], uint32[::1], "
-            "int64[:,::1], int64[:,::1], int64[:,::1], int64[:,::1], int64[::1])"
+            "(int32[:,::1], int32[::1], int32[:,::1], int64, int64, uint16[::1], int64, int64, "
+            "int64, int64, int64, int64, int64, int64[::1], int64[:,::1], int32[::1], "
+            "uint16[::1], int64[:,::1], int64[:,::1], int64[:,::1], uint32[::1], int64[:,::1], "
+            "int64[:,::1], int64[:,::1], int64[:,::1], int64[::1])"
         ),
         "ends": (
-            "(uint16[::1], int32[::1], int32[::1], int32[::1], int32[::1], int32[:,::1], int64, "
-            "int64, int64, boolean, int64[::1], int64[:,::1], int32[::1], uint16[::1], "
-            "int64[:,::1], int64[:,::1], int64[:,::1], int32[::1], int64[:,::1], int64[::1], "
-            "int32[::1], int64[:,::1], int64[:,::1], int64[:,::1], int64[:,::1], int64[::1])"
+            "(int32[:,::1], int32[::1], int64, int64, int64, boolean, int64[::1], int64[:,::1], "
+            "int32[::1], uint16[::1], int64[:,::1], int64[:,::1], int64[:,::1], int32[::1], "
+            "int64[:,::1], int64[::1], int32[::1], int64[:,::1], int64[:,::1], int64[:,::1], "
+            "int64[:,::1], int64[::1])"
         ),
         "step": (
             "(uint16[::1], int64, int64, int64, boolean, int64[::1], int64[:,::1], int32[::1], "
@@ -74,13 +74,16 @@ KERNELS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "grammars.masks.trie": {
         "_preorder": "(uint16[::1], int32[::1], int32[::1])",
-        "_extends": "(uint16[::1], int32[::1], uint16[::1], boolean[::1])",
+        "_extends": "(int32[:,::1], uint16[::1], boolean[::1])",
+    },
+    "grammars.masks.rows": {
+        "_digest": "(uint32[::1], uint32[::1])",
     },
     "grammars.masks.slices": {
         "_set_bits": "(uint32[::1], int32[::1])",
         "_sort_tokens": (
-            "(uint16[::1], int32[::1], int32[::1], int32[::1], int32[::1], int64, uint16[::1], "
-            "int32[:,::1], int32[::1], boolean[::1], boolean[::1], int32[::1], int64, int64)"
+            "(int32[:,::1], int32[::1], int64, uint16[::1], int32[:,::1], int32[::1], "
+            "boolean[::1], boolean[::1], int32[::1], int64, int64)"
         ),
     },
     "grammars.automata.trie": {

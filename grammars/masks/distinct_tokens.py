@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from grammars.masks.distinct_walk import DistinctPoint, DistinctWalk
     from grammars.masks.token_symbols import TokenSymbols
-    from grammars.masks.trie import Trie
     from grammars.protocol import Bitmask
     from grammars.vocabulary import Vocabulary
 
@@ -156,9 +155,9 @@ class DistinctTokens:
                     continue
                 after = self._walk.read_symbol(before, symbol)
                 if after is None:
-                    yield _tokens_of(trie, child, int(trie.subtree_end[child]))
+                    yield trie.tokens_between(child, trie.subtree_end(child))
                 elif not after.is_free:
-                    ending = _tokens_of(trie, child, child + 1)
+                    ending = trie.tokens_between(child, child + 1)
                     if len(ending) and not self._walk.is_alive(after):
                         yield ending
                     pending.append((child, after))
@@ -182,8 +181,3 @@ def allowed_among(token_ids: NDArray[np.int32], words: Bitmask) -> list[int]:
     """Those of the tokens that are in a row."""
     found: list[int] = token_ids[(words[token_ids >> 5] >> (token_ids & 31)) & 1 != 0].tolist()
     return found
-
-
-def _tokens_of(trie: Trie, node: int, end: int) -> NDArray[np.int32]:
-    """The tokens of the nodes from one to before another."""
-    return trie.token_ids[trie.first_token[node] : trie.first_token[end]]

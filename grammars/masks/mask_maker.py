@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -62,6 +63,7 @@ class MaskMaker:
             ReferenceWalk(tables, expander, vocabulary) if way == "reference" else None
         )
         self._masks = MaskCache()
+        self._wide: dict[int, bool] = {}  # by lexer state
 
     def __len__(self) -> int:
         return len(self._masks)
@@ -99,23 +101,27 @@ class MaskMaker:
             return self._reference_words(self._reference, configuration)
         if self._slices is None or configuration.lexer == DEAD:
             return self._runner.fill(configuration, None, is_wide=False)
-        dfa, local = self._tables.locate(configuration.lexer)
-        if not self._slices.is_wide(dfa, local):
+        if not self._is_wide(self._slices, configuration.lexer):
             return self._runner.fill(configuration, None, is_wide=False)
         view = self._find_slice(self._slices, configuration)
         return self._runner.fill(configuration, view, is_wide=True)
+
+    def _is_wide(self, slices: SliceCache, lexer: int) -> bool:
+        known = self._wide.get(lexer)
+        if known is None:
+            known = self._wide[lexer] = slices.is_wide(*self._tables.locate(lexer))
+        return known
 
     def _find_slice(self, slices: SliceCache, configuration: Configuration) -> SliceView | None:
         dfa, local = self._tables.locate(configuration.lexer)
         view = slices.find(dfa, local)
         if view is None:
             return None
+        source = configuration.lexer + view.source - local
         hidden = ~self._tables.state_row(configuration.state)[StateColumn.WINDOW]
-        if hidden:
-            source = configuration.lexer + view.source - local
-            if self._tables.lexer_row(source)[LexerColumn.REACH] & hidden:
-                return None  # some tokens of the slice lead to what is not read here
-        return view
+        if hidden and self._tables.lexer_row(source)[LexerColumn.REACH] & hidden:
+            return None  # some tokens of the slice lead to what is not read here
+        return replace(view, source=source)
 
     def _reference_words(
         self, reference: ReferenceWalk, configuration: Configuration

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
+
+from grammars.automata.kernels import kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grammars.protocol import Bitmask
+
+_FACTOR: Final = 0x9E3779B97F4A7C1
+"""An odd number without a pattern, for fingerprints modulo 2**64."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +47,6 @@ class RowPool:
         self.end_row = end_row
         self._row_ids = row_ids
         self._rows: dict[int, list[MaskRow]] = {}  # by fingerprint
-        self._factors = _factors(len(end_row))
         self._num_bytes = 0
 
     @property
@@ -53,14 +56,13 @@ class RowPool:
 
     def intern(self, words: NDArray[np.uint32]) -> MaskRow:
         """The row of these words, which are copied."""
-        # A fingerprint modulo 2**32: hashing the bytes would cost three times as much.
-        alike = self._rows.setdefault(int(np.bitwise_xor.reduce(words * self._factors)), [])
+        code, has_text = _digest(words, self.end_row)
+        alike = self._rows.setdefault(int(code), [])
         content = words.tobytes()
         for known in alike:
             if known.words.tobytes() == content:
                 return known
-        has_text = bool((words & ~self.end_row).any())
-        row = MaskRow(next(self._row_ids), np.frombuffer(content, np.int32), has_text)
+        row = MaskRow(next(self._row_ids), np.frombuffer(content, np.int32), bool(has_text))
         alike.append(row)
         self._num_bytes += len(content)
         return row
@@ -78,10 +80,13 @@ class RowPool:
         self._num_bytes = 0
 
 
-@lru_cache(maxsize=8)
-def _factors(num_words: int) -> NDArray[np.uint32]:
-    """Odd numbers for fingerprints, uint32, (num_words,); read-only, since all pools share them."""
-    odd = np.random.default_rng(0).integers(0, 2**31, num_words, np.uint32) * 2 + 1
-    factors: NDArray[np.uint32] = odd.astype(np.uint32)
-    factors.flags.writeable = False
-    return factors
+@kernel
+def _digest(words: NDArray[np.uint32], end_row: NDArray[np.uint32]) -> tuple[np.int64, np.bool_]:
+    """A fingerprint of a row, and whether it has other tokens than the end tokens."""
+    code = np.int64(0)
+    has_text = np.False_
+    for i in range(len(words)):
+        if words[i] != 0:
+            code = (code ^ (code >> 29) ^ (np.int64(i) << 32) ^ np.int64(words[i])) * _FACTOR
+            has_text |= (words[i] & ~end_row[i]) != 0
+    return code ^ (code >> 31), has_text

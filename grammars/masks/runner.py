@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import numpy as np
 
+from grammars.automata.dfa import DEAD
 from grammars.masks import walk as kernels
 from grammars.masks.configuration import WINDOW_SIZE
 from grammars.masks.walk import Workspace
@@ -66,6 +67,30 @@ class EndPoints(NamedTuple):
         return self._replace(points=self.points[:num_points])
 
 
+class Part(NamedTuple):
+    """What `walk` is asked for, see there.
+
+    Attributes:
+        trie: of the tokens, all of them unless `limit` is given.
+        first_child: see there.
+        limit: see there.
+        label: see there.
+        beside: see there.
+        num_counted: see there.
+        fewest: see there.
+        most: see there.
+    """
+
+    trie: Trie
+    first_child: int = 0
+    limit: int | None = None
+    label: int = kernels.NO_LABEL_FIRST
+    beside: int = DEAD
+    num_counted: NDArray[np.uint16] = _NO_COUNTS
+    fewest: int = 0
+    most: int = 0
+
+
 class Runner:
     """All of its methods need `AutomatonTables.lock`, and may raise what the expander raises.
 
@@ -92,10 +117,11 @@ class Runner:
         self._row = np.zeros(num_words, np.uint32)
         self._is_live = np.zeros(num_symbols, np.bool_)
         self._found = np.zeros(MAX_FORCED_SYMBOLS, np.uint16)
+        self._quoted = tokens.trie.root_entry(ord('"'))
         self._result = np.zeros(kernels.PUSHED + 2 * tokens.longest, np.int64)
         self._work = Workspace(
             arena=self._new_arena(0),
-            path=np.zeros((tokens.longest + 1, 5), np.int64),
+            path=np.zeros((tokens.longest + 2, 8), np.int64),
             fired=np.zeros((2 * tokens.longest + 2, 3), np.int64),
             missing=np.zeros((MAX_MISSING, 3), np.int64),
             met=np.zeros(4, np.int64),
@@ -144,21 +170,13 @@ class Runner:
         Returns:
             The row, without end tokens; how many frames below the top it depends on.
         """
-
-        def call(window: NDArray[np.int64], tables: TableArrays) -> int:
-            if view is None:
-                self._row.fill(0)
-                self._walk_from(self._tokens.trie, configuration, window, tables)
-            else:
-                self._fill_by_slice(configuration, view, window, tables)
-            return int(self._work.met[kernels.NUM_FRAMES_SEEN])
-
-        if is_wide and view is None:
-            quoted = self._tokens.beginning_with(ord('"'), len(self._row))
-            trie = self._tokens.trie._replace(first_nodes=quoted.first_nodes)
-            self._run(configuration, lambda *where: self._walk_from(trie, configuration, *where))
-        num_frames_seen = self._run(configuration, call)
-        return self._row, num_frames_seen
+        if view is not None:
+            return self._row, self._fill_by_slice(configuration, view)
+        self._row.fill(0)
+        if is_wide and self._quoted is not None:
+            child, limit = self._quoted, int(self._tokens.trie.children[self._quoted, 2])
+            self._walk(configuration, Part(self._tokens.trie, child, limit))
+        return self._row, self._walk(configuration, Part(self._tokens.trie))
 
     def ends(self, configuration: Configuration) -> EndPoints:
         """Where every token leads to."""
@@ -167,18 +185,14 @@ class Runner:
         def call(window: NDArray[np.int64], tables: TableArrays) -> EndPoints | None:
             found = EndPoints.empty(len(self._tokens.begin), capacity)
             num_points = kernels.ends(
-                *self._tokens.trie,
+                self._tokens.trie.nodes,
+                self._tokens.trie.token_ids,
                 start.state,
                 start.lexer,
                 start.counted,
                 start.is_fresh,
                 window,
-                tables.lexers,
-                tables.transitions,
-                tables.classes,
-                tables.states,
-                tables.actions,
-                tables.resumes,
+                *tables,
                 *found,
                 np.zeros(4 * capacity, np.int32),
                 *self._work,
@@ -217,73 +231,61 @@ class Runner:
         most = row[StateColumn.COUNT_MAX]
         return row[StateColumn.COUNT_MIN], None if most == UNBOUNDED else most
 
-    def _fill_by_slice(
-        self,
-        start: Configuration,
-        view: SliceView,
-        window: NDArray[np.int64],
-        tables: TableArrays,
-    ) -> None:
+    def _fill_by_slice(self, start: Configuration, view: SliceView) -> int:
+        """Fill the row; how many frames were looked at."""
         fewest, most = self.count_bounds(start.state)
         num_needed = max(0, fewest - start.counted)
         num_left = UNBOUNDED if most is None else most - start.counted
         is_counted = fewest > 0 or most is not None
         self._row[:] = view.slice.inner_row(num_left)
+        num_frames = 0
         for leaving in view.slice.exits:
-            self._walk(
+            part = Part(
                 leaving.rests,
-                leaving.num_counted if is_counted else _NO_COUNTS,
-                (num_needed if leaving.is_checked else 0, num_left),
-                view.labels[leaving.label - 1],
-                start,
-                window,
-                tables,
+                label=view.labels[leaving.label - 1],
+                num_counted=leaving.num_counted if is_counted else _NO_COUNTS,
+                fewest=num_needed if leaving.is_checked else 0,
+                most=num_left,
             )
-        parts = [self._tokens.beginning_with(x, len(self._row)) for x in view.differing]
-        if parts:
-            for part in parts:
-                self._row &= part.others
-            first_nodes = np.concatenate([part.first_nodes for part in parts])
-            differing = self._tokens.trie._replace(first_nodes=first_nodes)
-            self._walk_from(differing, start, window, tables)
+            num_frames = max(num_frames, self._walk(start, part))
+        if view.source != start.lexer:
+            part = Part(self._tokens.trie, beside=view.source)
+            num_frames = max(num_frames, self._walk(start, part))
+        return num_frames
 
-    def _walk_from(
-        self,
-        trie: Trie,
-        start: Configuration,
-        window: NDArray[np.int64],
-        tables: TableArrays,
-    ) -> None:
-        self._walk(trie, _NO_COUNTS, (0, 0), kernels.NO_LABEL_FIRST, start, window, tables)
+    def _walk(self, start: Configuration, part: Part) -> int:
+        """Walk a part of the tokens; how many frames were looked at."""
+        trie, child, limit = part.trie, part.first_child, part.limit
+        if limit is None:
+            limit = trie.num_nodes
+            child = 0 if limit > 1 else kernels.NO_CHILD
 
-    def _walk(
-        self,
-        trie: Trie,
-        num_counted: NDArray[np.uint16],
-        counts: tuple[int, int],
-        label: int,
-        start: Configuration,
-        window: NDArray[np.int64],
-        tables: TableArrays,
-    ) -> None:
-        kernels.walk(
-            *trie,
-            num_counted,
-            *counts,
-            label,
-            start.state,
-            start.lexer,
-            start.counted,
-            window,
-            tables.lexers,
-            tables.transitions,
-            tables.classes,
-            tables.states,
-            tables.actions,
-            tables.resumes,
-            self._row,
-            *self._work,
-        )
+        def call(window: NDArray[np.int64], tables: TableArrays) -> int:
+            kernels.walk(
+                *trie,
+                child,
+                limit,
+                part.num_counted,
+                part.fewest,
+                part.most,
+                part.label,
+                part.beside,
+                start.state,
+                start.lexer,
+                start.counted,
+                window,
+                tables.lexers,
+                tables.transitions,
+                tables.classes,
+                tables.states,
+                tables.actions,
+                tables.resumes,
+                self._row,
+                *self._work,
+            )
+            return int(self._work.met[kernels.NUM_FRAMES_SEEN])
+
+        return self._run(start, call)
 
     def _run(
         self,

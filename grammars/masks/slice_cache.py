@@ -4,7 +4,7 @@ Lexers are many, but what they read of strings is little: from inside an open st
 key, all lexers read the same. So a slice belongs to a *residual*: the automaton of what a state can
 still read, with its labels numbered anew. And a state that reads all but a few symbols as another
 one does (a key that may still become a declared one) takes the slice of that other one, but for the
-tokens that begin with these symbols.
+tokens that do not lead from both to the same state.
 """
 
 from __future__ import annotations
@@ -25,14 +25,20 @@ from grammars.masks.slices import build_slice
 from grammars.masks.token_symbols import build_token_symbols
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from grammars.masks.slices import Slice
     from grammars.vocabulary import Vocabulary
 
 MIN_LIVE_BYTES: Final = 24
 """A lexer state that fewer bytes can follow is walked as fast as a slice could be looked up."""
 
-MIN_USES: Final = 3
-"""A slice costs as much as a few walks: it is made for a residual that is met so often."""
+MIN_USES: Final = 2
+"""A slice costs as much as a walk or two: it is made for a residual that is met so often."""
+
+MANY_LIVE_BYTES: Final = 100
+"""A state that so many bytes can follow is in an open string, and a text will come to it again: its
+slice is made at once."""
 
 MAX_RESIDUAL_STATES: Final = 64
 
@@ -51,23 +57,35 @@ class SliceView:
     Args:
         slice: what most tokens do.
         labels: the lexer's own label for each label of the slice, which are numbered from 1.
-        differing: the first symbols of the tokens for which the slice does not hold.
-        source: the state (its number in the automaton) whose slice it is.
+        source: the state whose slice it is: by `find` in its automaton, by `MaskMaker` in the
+            tables. Where it is another one, the slice holds for tokens that lead from both to the
+            same state.
     """
 
     slice: Slice
     labels: tuple[int, ...]
-    differing: tuple[int, ...]
     source: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Residual:
-    """What can be read from a state: the key is the same for equal automata."""
+    """What can be read from a state, which is state 1 here.
+
+    Args:
+        key: is the same for equal automata.
+        states: the states of the automaton that it belongs to, in its own order.
+        labels: the own label of each new one.
+    """
 
     key: bytes
-    dfa: Dfa
+    states: tuple[int, ...]
     labels: tuple[int, ...]
+
+    def cut_out(self, dfa: Dfa) -> Dfa:
+        """The automaton, cut out of the one that it belongs to."""
+        table, label, char_boundary = _renumbered(dfa, self.states, self.labels)
+        symbols = np.arange(table.shape[1], dtype=np.int32)
+        return build_dfa(table, symbols, label, 1, char_boundary)
 
 
 class SliceCache:
@@ -95,10 +113,10 @@ class SliceCache:
         """The slice for a state of `dfa`; None where a walk is the better way."""
         with self._lock:
             source = self._sources_of(dfa).find(state)
-            made = None if source is None else self._get(source)
+            made = None if source is None else self._get(source, dfa)
             if source is None or made is None:
                 return None
-            return SliceView(made, source.residual.labels, source.differing, source.state)
+            return SliceView(made, source.residual.labels, source.state)
 
     def _sources_of(self, dfa: Dfa) -> _Sources:
         sources = self._sources.get(dfa)
@@ -106,7 +124,7 @@ class SliceCache:
             sources = self._sources[dfa] = _Sources(dfa)
         return sources
 
-    def _get(self, source: _Source) -> Slice | None:
+    def _get(self, source: _Source, dfa: Dfa) -> Slice | None:
         residual = source.residual
         found = self._slices.get(residual.key)
         if found is not None:
@@ -114,12 +132,13 @@ class SliceCache:
         if len(self._num_uses) > _MAX_COUNTED:
             self._num_uses.clear()
         uses = self._num_uses[residual.key] = self._num_uses.get(residual.key, 0) + 1
-        if uses != MIN_USES:  # beyond it, it was made and found to be of no use, or forgotten
+        if uses != source.min_uses:  # beyond it, it was found to be of no use, or forgotten
             return None
         del self._num_uses[residual.key]
-        made = build_slice(self._tokens, residual.dfa, residual.dfa.start, self._num_words)
+        cut = residual.cut_out(dfa)
+        made = build_slice(self._tokens, cut, cut.start, self._num_words)
         if made is None:
-            self._num_uses[residual.key] = MIN_USES
+            self._num_uses[residual.key] = source.min_uses
             return None
         self._slices.put(residual.key, made, made.memory_bytes)
         return made
@@ -127,11 +146,11 @@ class SliceCache:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """Where the slice of a state comes from, see `SliceView`."""
+    """Where the slice of a state comes from, see `SliceView`; and when it is made."""
 
     state: int
     residual: _Residual
-    differing: tuple[int, ...]
+    min_uses: int
 
 
 class _Sources:
@@ -139,19 +158,21 @@ class _Sources:
 
     def __init__(self, dfa: Dfa) -> None:
         self._dfa = weakref.ref(dfa)
-        width = np.bincount(dfa.symbol_class[:NUM_BYTES], minlength=dfa.next_state.shape[1])
-        self._is_wide = (dfa.next_state != DEAD) @ width >= MIN_LIVE_BYTES
         self._residuals: dict[int, _Residual | None] = {}
         self._sources: dict[int, _Source | None] = {}
 
     def is_wide(self, state: int) -> bool:
         """Whether at least MIN_LIVE_BYTES can follow a state."""
-        return bool(self._is_wide[state])
+        return self._num_live(state) >= MIN_LIVE_BYTES
+
+    def _num_live(self, state: int) -> int:
+        """How many bytes can follow a state."""
+        dfa = self._dfa()
+        assert dfa is not None, "the caller holds it"
+        return int(np.count_nonzero(dfa.next_state[state][dfa.symbol_class[:NUM_BYTES]]))
 
     def find(self, state: int) -> _Source | None:
-        """The source of a state; None where it is narrow, or what can be read is large."""
-        if not self._is_wide[state]:
-            return None
+        """The source of a wide state; None where what can be read is large."""
         if state not in self._sources:
             dfa = self._dfa()
             assert dfa is not None, "the caller holds it"
@@ -163,26 +184,24 @@ class _Sources:
         counts = np.bincount(dfa.next_state[state][dfa.symbol_class])
         counts[DEAD] = 0
         usual = int(counts.argmax())
-        differing = () if usual == state else _differing(dfa, state, usual)
-        if differing is None:
-            usual, differing = state, ()
+        if usual != state and not _is_like(dfa, state, usual):
+            usual = state
         if usual not in self._residuals:
             self._residuals[usual] = _find_residual(dfa, usual)
         residual = self._residuals[usual]
-        return None if residual is None else _Source(usual, residual, differing)
+        if residual is None:
+            return None
+        is_open = self._num_live(usual) >= MANY_LIVE_BYTES
+        return _Source(usual, residual, 1 if is_open else MIN_USES)
 
 
-def _differing(dfa: Dfa, state: int, usual: int) -> tuple[int, ...] | None:
-    """The symbols that two states read differently, None where they are many."""
+def _is_like(dfa: Dfa, state: int, usual: int) -> bool:
+    """Whether two states read all but a few symbols alike."""
     if dfa.char_boundary[state] != dfa.char_boundary[usual]:
-        return None
+        return False
     mine = dfa.next_state[state][dfa.symbol_class]
     others = dfa.next_state[usual][dfa.symbol_class]
-    differs = mine != others
-    if dfa.label[state] != dfa.label[usual]:  # a symbol that is not read fires the label
-        differs |= mine == DEAD
-    symbols = np.flatnonzero(differs)
-    return None if len(symbols) > MAX_DIFFERING_SYMBOLS else tuple(symbols.tolist())
+    return bool(np.count_nonzero(mine != others) <= MAX_DIFFERING_SYMBOLS)
 
 
 def _find_residual(dfa: Dfa, start: int) -> _Residual | None:
@@ -190,32 +209,32 @@ def _find_residual(dfa: Dfa, start: int) -> _Residual | None:
 
     States are numbered by a breadth-first search in order of symbols, labels in order of states.
     """
-    classes, first_symbol = np.unique(dfa.symbol_class, return_index=True)
-    in_order = classes[np.argsort(first_symbol)].tolist()
     number = {DEAD: 0, start: 1}
     for state in (order := [start]):
-        row = dfa.next_state[state].tolist()
-        for column in in_order:
-            if row[column] not in number:
+        for target in dict.fromkeys(dfa.next_state[state][dfa.symbol_class].tolist()):
+            if target not in number:
                 if len(order) == MAX_RESIDUAL_STATES:
                     return None
-                number[row[column]] = len(number)
-                order.append(row[column])
-    states = np.array([DEAD, *order])
-    renumber = np.zeros(dfa.num_states, np.int32)
-    renumber[states] = np.arange(len(states))
-    own_labels = dfa.label[states].tolist()
+                number[target] = len(number)
+                order.append(target)
+    own_labels = dfa.label[order].tolist()
     labels = tuple(dict.fromkeys(label for label in own_labels if label != NO_LABEL))
-    label = np.array([labels.index(x) + 1 if x != NO_LABEL else x for x in own_labels], np.int32)
-    residual = build_dfa(
-        renumber[dfa.next_state[states]],
-        dfa.symbol_class.astype(np.int32),
-        label,
-        1,
-        dfa.char_boundary[states],
-    )
     digest = hashlib.sha256()
-    for array in (residual.symbol_class, residual.next_state, label, residual.char_boundary):
+    states = (DEAD, *order)
+    for array in _renumbered(dfa, states, labels):
         digest.update(array.tobytes())
         digest.update(b"%d;" % array.size)
-    return _Residual(digest.digest(), residual, labels)
+    return _Residual(digest.digest(), states, labels)
+
+
+def _renumbered(
+    dfa: Dfa, states: tuple[int, ...], labels: tuple[int, ...]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
+    """Some states by new numbers: the state after each symbol, the label, the boundaries."""
+    kept = np.array(states)
+    renumber = np.zeros(dfa.num_states, np.int32)
+    renumber[kept] = np.arange(len(states))
+    number = {own: new for new, own in enumerate(labels, 1)} | {NO_LABEL: NO_LABEL}
+    label = np.array([number[own] for own in dfa.label[kept].tolist()], np.int32)
+    table = np.ascontiguousarray(renumber[dfa.next_state[kept]][:, dfa.symbol_class])
+    return table, label, dfa.char_boundary[kept]

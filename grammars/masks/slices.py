@@ -15,7 +15,14 @@ import numpy as np
 from grammars.automata.dfa import DEAD, NO_LABEL
 from grammars.automata.kernels import kernel
 from grammars.automata.owed import characters_owed
-from grammars.masks.trie import build_trie
+from grammars.masks.trie import (
+    DEPTH_SHIFT,
+    FIRST_TOKEN,
+    PLACE,
+    SUBTREE_END,
+    SYMBOL_MASK,
+    build_trie,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -95,7 +102,8 @@ def build_slice(tokens: TokenSymbols, dfa: Dfa, state: int, num_words: int) -> S
     """The slice of a lexer state; None where MAX_LEAVING_TOKENS or more tokens leave it."""
     is_closed = (dfa.label != NO_LABEL) & ~np.any(dfa.next_state != DEAD, axis=1)
     inner_ids, inner_counts, leaving = _sort_tokens(
-        *tokens.trie[:5],
+        tokens.trie.nodes,
+        tokens.trie.token_ids,
         tokens.longest,
         dfa.symbol_class,
         dfa.next_state,
@@ -138,10 +146,7 @@ def _set_bits(row: NDArray[np.uint32], token_ids: NDArray[np.int32]) -> None:
 
 @kernel
 def _sort_tokens(
-    symbols: NDArray[np.uint16],
-    depth: NDArray[np.int32],
-    subtree_end: NDArray[np.int32],
-    first_token: NDArray[np.int32],
+    nodes: NDArray[np.int32],
     token_ids: NDArray[np.int32],
     longest: int,
     symbol_class: NDArray[np.uint16],
@@ -170,18 +175,18 @@ def _sort_tokens(
     counted_at = np.zeros(longest + 1, np.int32)
     lexer_at[0] = start
     node = 1
-    while node < len(symbols):
-        level = depth[node]
+    while node < len(nodes) - 1:
+        level = nodes[node, PLACE] >> DEPTH_SHIFT
         lexer = lexer_at[level - 1]
         counted = counted_at[level - 1]
-        symbol = symbols[node]
+        symbol = nodes[node, PLACE] & SYMBOL_MASK
         following = 0
         if symbol < len(symbol_class):
             following = next_state[lexer, symbol_class[symbol]]
         if following != 0 and not is_closed[following]:
             lexer_at[level] = following
             counted_at[level] = counted + is_boundary[lexer]
-            for i in range(first_token[node], first_token[node + 1]):
+            for i in range(nodes[node, FIRST_TOKEN], nodes[node + 1, FIRST_TOKEN]):
                 inner_ids[num_inner] = token_ids[i]
                 inner_counts[num_inner] = counted_at[level] + owed[following]
                 num_inner += 1
@@ -189,7 +194,7 @@ def _sort_tokens(
             continue
         fired = label[following] if following != 0 else label[lexer]
         if fired != 0:
-            for i in range(first_token[node], first_token[subtree_end[node]]):
+            for i in range(nodes[node, FIRST_TOKEN], nodes[nodes[node, SUBTREE_END], FIRST_TOKEN]):
                 if num_leaving == max_leaving:
                     return inner_ids[:num_inner], inner_counts[:num_inner], leaving
                 leaving[num_leaving, 0] = token_ids[i]
@@ -198,5 +203,5 @@ def _sort_tokens(
                 leaving[num_leaving, 3] = following != 0 and is_boundary[lexer]
                 leaving[num_leaving, 4] = level if following != 0 else level - 1
                 num_leaving += 1
-        node = subtree_end[node]
+        node = nodes[node, SUBTREE_END]
     return inner_ids[:num_inner], inner_counts[:num_inner], leaving[:num_leaving]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,36 +36,6 @@ class TokenSymbols:
     sortable: bytes
     trie: Trie
     longest: int
-    _subtries: dict[int, SubTrie] = field(default_factory=dict, repr=False)
-
-    def beginning_with(self, symbol: int, num_words: int) -> SubTrie:
-        """The tokens that begin with a symbol; a bitmask row has `num_words` words."""
-        known = self._subtries.get(symbol)
-        if known is None:
-            known = self._subtries[symbol] = SubTrie.of(self.trie, symbol, num_words)
-        return known
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SubTrie:
-    """The tokens that begin with one symbol.
-
-    Args:
-        first_nodes: int32, (1 or 0, 3), their row of `Trie.first_nodes`.
-        others: a bitmask row, uint32, of all other tokens.
-    """
-
-    first_nodes: NDArray[np.int32]
-    others: NDArray[np.uint32]
-
-    @classmethod
-    def of(cls, trie: Trie, symbol: int, num_words: int) -> SubTrie:
-        """Find it in the trie of all tokens."""
-        first_nodes = trie.first_nodes[trie.first_nodes[:, 0] == symbol]
-        is_other = np.ones(32 * num_words, np.bool_)
-        for _, begin, end in first_nodes.tolist():
-            is_other[trie.token_ids[trie.first_token[begin] : trie.first_token[end]]] = False
-        return cls(first_nodes, np.packbits(is_other, bitorder="little").view(np.uint32))
 
 
 def build_token_symbols(vocabulary: Vocabulary) -> TokenSymbols:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -12,33 +12,68 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+PLACE: Final = 0
+SUBTREE_END: Final = 1
+FIRST_TOKEN: Final = 2
+CHILDREN: Final = 3
+"""Columns of `Trie.nodes`."""
+
+DEPTH_SHIFT: Final = 16
+SYMBOL_MASK: Final = 0xFFFF
+
+MIN_CHILDREN: Final = 12
+"""Nodes with so many children have these listed, and so have the nodes above them."""
+
+
 class Trie(NamedTuple):
     """A tree of symbol strings; node 0 is the root, the empty string.
 
     The tokens of a whole subtree stand together: those of node n and below are
-    `token_ids[first_token[n] : first_token[subtree_end[n]]]`, those of n itself come first.
+    `token_ids[nodes[n, FIRST_TOKEN] : nodes[nodes[n, SUBTREE_END], FIRST_TOKEN]]`, those of n
+    itself come first.
 
     Attributes:
-        symbol: uint16, (num_nodes,); the last symbol of each node, 0 for the root.
-        depth: int32, (num_nodes,); the length of its string.
-        subtree_end: int32, (num_nodes,); the first node after its subtree.
-        first_token: int32, (num_nodes + 1,); see above.
+        nodes: int32, (num_nodes + 1, 4), in preorder: the last symbol of each node and, shifted by
+            DEPTH_SHIFT, the length of its string; the first node after its subtree; its first
+            token; where its children are listed, or 0. The last row ends the tokens.
         token_ids: int32, (num_tokens,); several tokens may have the same string.
-        first_nodes: int32, (num_children, 3); symbol, node and subtree end of each child of the
-            root. Most walks go past nearly all of them, so they stand close together.
+        children: int32, (n, 3): symbol, node and subtree end of the children of some nodes, the
+            root's first. Most walks go past nearly all children of wide nodes, so these stand close
+            together; the last child of a node ends where the node does.
     """
 
-    symbol: NDArray[np.uint16]
-    depth: NDArray[np.int32]
-    subtree_end: NDArray[np.int32]
-    first_token: NDArray[np.int32]
+    nodes: NDArray[np.int32]
     token_ids: NDArray[np.int32]
-    first_nodes: NDArray[np.int32]
+    children: NDArray[np.int32]
+
+    @property
+    def num_nodes(self) -> int:
+        """How many nodes there are, the root included."""
+        return len(self.nodes) - 1
 
     @property
     def memory_bytes(self) -> int:
         """Bytes of all arrays."""
         return sum(array.nbytes for array in self)
+
+    def subtree_end(self, node: int) -> int:
+        """The first node after a subtree."""
+        return int(self.nodes[node, SUBTREE_END])
+
+    def symbol(self, node: int) -> int:
+        """The last symbol of a node."""
+        return int(self.nodes[node, PLACE]) & SYMBOL_MASK
+
+    def tokens_between(self, node: int, end: int) -> NDArray[np.int32]:
+        """The tokens of the nodes from one to before another."""
+        first, past = self.nodes[node, FIRST_TOKEN], self.nodes[end, FIRST_TOKEN]
+        return self.token_ids[first:past]
+
+    def root_entry(self, symbol: int) -> int | None:
+        """The row of `children` for the root's child with a symbol, if it has one."""
+        last = int(np.argmax(self.children[:, 2] == self.num_nodes)) if len(self.children) else -1
+        rows = np.flatnonzero(self.children[: last + 1, 0] == symbol).tolist()
+        return rows[0] if rows else None
 
 
 def build_trie(
@@ -55,38 +90,23 @@ def build_trie(
         end: int32, (num_tokens,).
         token_ids: int32, (num_tokens,); the token of each string.
     """
-    symbol, depth, subtree_end, first_token = _preorder(symbols, begin, end)
-    return Trie(
-        symbol, depth, subtree_end, first_token, token_ids, find_first_nodes(symbol, subtree_end)
-    )
-
-
-def find_first_nodes(
-    symbol: NDArray[np.uint16], subtree_end: NDArray[np.int32]
-) -> NDArray[np.int32]:
-    """The children of the root, see `Trie`."""
-    rows = []
-    node = 1
-    while node < len(symbol):
-        end = int(subtree_end[node])
-        rows.append((int(symbol[node]), node, end))
-        node = end
-    return np.array(rows, np.int32).reshape(-1, 3)
+    nodes, children = _preorder(symbols, begin, end)
+    return Trie(nodes, token_ids, children)
 
 
 @kernel
 def _preorder(
     symbols: NDArray[np.uint16], begin: NDArray[np.int32], end: NDArray[np.int32]
-) -> tuple[NDArray[np.uint16], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The nodes and the lists of children, see `Trie`."""
     capacity = 1
     longest = 0
     for i in range(len(begin)):
         capacity += end[i] - begin[i]
         longest = max(longest, end[i] - begin[i])
-    symbol = np.zeros(capacity, np.uint16)
-    depth = np.zeros(capacity, np.int32)
-    subtree_end = np.zeros(capacity, np.int32)
-    first_token = np.zeros(capacity + 1, np.int32)
+    nodes = np.zeros((capacity + 1, 4), np.int32)
+    parent = np.zeros(capacity, np.int32)
+    num_children = np.zeros(capacity, np.int32)
     path = np.zeros(longest + 1, np.int32)  # the node of each prefix of the last string
     length = 0
     used = 1
@@ -96,22 +116,44 @@ def _preorder(
         while (
             shared < length
             and shared < size
-            and symbols[begin[i] + shared] == symbol[path[shared + 1]]
+            and symbols[begin[i] + shared] == nodes[path[shared + 1], PLACE] & SYMBOL_MASK
         ):
             shared += 1
         for closed in range(shared + 1, length + 1):
-            subtree_end[path[closed]] = used
+            nodes[path[closed], SUBTREE_END] = used
         for level in range(shared + 1, size + 1):
-            symbol[used] = symbols[begin[i] + level - 1]
-            depth[used] = level
-            first_token[used] = i
+            nodes[used, PLACE] = (level << DEPTH_SHIFT) | symbols[begin[i] + level - 1]
+            nodes[used, FIRST_TOKEN] = i
+            parent[used] = path[level - 1]
+            num_children[path[level - 1]] += 1
             path[level] = used
             used += 1
         length = size
     for open_level in range(length + 1):
-        subtree_end[path[open_level]] = used
-    first_token[used] = len(begin)
-    return symbol[:used], depth[:used], subtree_end[:used], first_token[: used + 1]
+        nodes[path[open_level], SUBTREE_END] = used
+    nodes[used, FIRST_TOKEN] = len(begin)
+
+    is_listed = num_children >= MIN_CHILDREN
+    is_listed[0] = True
+    for node in range(used - 1, 0, -1):
+        if is_listed[node]:
+            is_listed[parent[node]] = True
+    num_listed = 0
+    for node in range(used):
+        if is_listed[node]:
+            nodes[node, CHILDREN] = num_listed
+            num_listed += num_children[node]
+    children = np.empty((num_listed, 3), np.int32)
+    num_children[:] = 0
+    for node in range(1, used):
+        above = parent[node]
+        if is_listed[above]:
+            row = nodes[above, CHILDREN] + num_children[above]
+            num_children[above] += 1
+            children[row, 0] = nodes[node, PLACE] & SYMBOL_MASK
+            children[row, 1] = node
+            children[row, 2] = nodes[node, SUBTREE_END]
+    return nodes[: used + 1].copy(), children
 
 
 def extends(trie: Trie, string: NDArray[np.uint16], is_live: NDArray[np.bool_]) -> bool:
@@ -122,27 +164,24 @@ def extends(trie: Trie, string: NDArray[np.uint16], is_live: NDArray[np.bool_]) 
         string: uint16.
         is_live: bool, (num_symbols,); by symbol.
     """
-    return _extends(trie.symbol, trie.subtree_end, string, is_live)
+    return _extends(trie.nodes, string, is_live)
 
 
 @kernel
 def _extends(
-    symbol: NDArray[np.uint16],
-    subtree_end: NDArray[np.int32],
-    string: NDArray[np.uint16],
-    is_live: NDArray[np.bool_],
+    nodes: NDArray[np.int32], string: NDArray[np.uint16], is_live: NDArray[np.bool_]
 ) -> bool:
     node = 0
     for wanted in string:
         child = node + 1
-        while child < subtree_end[node] and symbol[child] != wanted:
-            child = subtree_end[child]
-        if child >= subtree_end[node]:
+        while child < nodes[node, SUBTREE_END] and nodes[child, PLACE] & SYMBOL_MASK != wanted:
+            child = nodes[child, SUBTREE_END]
+        if child >= nodes[node, SUBTREE_END]:
             return False
         node = child
     child = node + 1
-    while child < subtree_end[node]:
-        if is_live[symbol[child]]:
+    while child < nodes[node, SUBTREE_END]:
+        if is_live[nodes[child, PLACE] & SYMBOL_MASK]:
             return True
-        child = subtree_end[child]
+        child = nodes[child, SUBTREE_END]
     return False

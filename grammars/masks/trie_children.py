@@ -27,10 +27,10 @@ class TrieChildren:
         known = self._known.get(node)
         if known is None:
             known = {}
-            child, end = node + 1, int(self._trie.subtree_end[node])
+            child, end = node + 1, self._trie.subtree_end(node)
             while child < end:
-                known[int(self._trie.symbol[child])] = child
-                child = int(self._trie.subtree_end[child])
+                known[self._trie.symbol(child)] = child
+                child = self._trie.subtree_end(child)
             if len(known) >= _MANY:
                 self._known[node] = known
         return known

@@ -12,6 +12,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from grammars.masks.kernel import lean_helper, lean_kernel
+from grammars.masks.trie import (
+    CHILDREN,
+    DEPTH_SHIFT,
+    FIRST_TOKEN,
+    PLACE,
+    SUBTREE_END,
+    SYMBOL_MASK,
+)
 from grammars.pushdown.layout import (
     UNBOUNDED,
     ActionKind,
@@ -53,6 +61,7 @@ _POP: Final = int(ActionKind.POP)
 
 NO_FRAME: Final = -1
 NO_LABEL_FIRST: Final = 0
+NO_CHILD: Final = -1
 
 
 class Workspace(NamedTuple):
@@ -60,7 +69,8 @@ class Workspace(NamedTuple):
 
     Attributes:
         arena: int64, (size of the window + 2 * symbols to read + 1, 2): the stacks, see `Machine`.
-        path: int64, (depth of the trie + 1, 5): the points on the way to a node of `walk`.
+        path: int64, (depth of the trie + 2, 8): the points on the way to a node of `walk`, and what
+            else it has to know there.
         fired: int64, (capacity, 3): the labels that fired, as far as there is room: by `step` the
             symbols read before, frames that were pushed (-1: popped), the structural state after.
         missing: int64, (capacity, 3): what the kernel did not know: MISSING_ACTION, state, label;
@@ -287,16 +297,16 @@ def _start(state: int, lexer: int, counted: int, is_fresh: bool, window: Ints) -
 
 @lean_kernel
 def walk(
-    symbol: Symbols,
-    depth: NDArray[np.int32],
-    subtree_end: NDArray[np.int32],
-    first_token: NDArray[np.int32],
+    nodes: NDArray[np.int32],
     token_ids: NDArray[np.int32],
-    first_nodes: NDArray[np.int32],
+    children: NDArray[np.int32],
+    first_child: int,
+    limit: int,
     num_counted: Symbols,
     fewest: int,
     most: int,
     label: int,
+    beside: int,
     state: int,
     lexer: int,
     counted: int,
@@ -317,17 +327,19 @@ def walk(
     """Set in `row` the bit of every token of a trie that can be read.
 
     Args:
-        symbol: this and the next five are the `Trie` of the tokens.
-        depth: see there.
-        subtree_end: see there.
-        first_token: see there.
+        nodes: this and the next two are the `Trie` of the tokens.
         token_ids: see there.
-        first_nodes: see there.
+        children: see there.
+        first_child: the row of `children` with the first child of the root that is looked at;
+            NO_CHILD for none.
+        limit: the subtree end of the last one.
         num_counted: uint16, (num_tokens,), or empty; tokens whose number is not in fewest..most are
             left out.
         fewest: see there.
         most: see there.
         label: fires before anything is read; NO_LABEL_FIRST for none.
+        beside: a lexer state for which the row is right already, or DEAD for none. Where the walk
+            comes to the same state as from there, the row is left as it is.
         state: the structural state on top of the stack.
         lexer: the lexer state; not looked at when a label fires first.
         counted: characters counted so far; likewise.
@@ -338,7 +350,7 @@ def walk(
         states: see there.
         actions: see there.
         resumes: see there.
-        row: the bitmask; bits are added.
+        row: the bitmask; bits are added, and with `beside` also taken away.
         arena: this and the next four are a `Workspace`.
         path: see there.
         fired: see there.
@@ -365,33 +377,90 @@ def walk(
         if start.state == 0:
             return
     _put(path, np.int64(0), start)
+    path[0, _BESIDE] = beside
+    if beside == 0:
+        for i in range(nodes[0, FIRST_TOKEN], nodes[1, FIRST_TOKEN]):
+            if _is_counted(i, num_counted, fewest, most):
+                _set_bit(row, token_ids[i], True)
+    # Children are taken from lists as long as nodes have these, `listed` is their level; below, the
+    # nodes from `node` to before `end` are walked in preorder.
+    listed = np.int64(1)
+    path[1, _ENTRY], path[1, _LIMIT] = first_child, limit
     node = end = np.int64(0)
-    is_root = True  # whose tokens have nothing to read
-    num_entered = 0
     while True:
-        if is_root:
-            is_root = False
-        else:
-            if node < end:
-                level, value = np.int64(depth[node]), np.int64(symbol[node])
-            elif num_entered < len(first_nodes):
-                level, value = np.int64(1), np.int64(first_nodes[num_entered, 0])
-                node = np.int64(first_nodes[num_entered, 1])
-                end = np.int64(first_nodes[num_entered, 2])
-                num_entered += 1
-            else:
+        is_listed = node == end
+        if is_listed:
+            while listed > 0 and path[listed, _ENTRY] < 0:
+                listed -= 1
+            if listed == 0:
                 return
-            point = advance(value, _get(path, level - 1), machine)
-            if point.state == 0:
-                node = end if level == 1 else np.int64(subtree_end[node])
+            entry = path[listed, _ENTRY]
+            level, value = listed, np.int64(children[entry, 0])
+            node, after = np.int64(children[entry, 1]), np.int64(children[entry, 2])
+            path[listed, _ENTRY] = NO_CHILD if after == path[listed, _LIMIT] else entry + 1
+            end = after
+        else:
+            place = np.int64(nodes[node, PLACE])
+            level, value = place >> DEPTH_SHIFT, place & SYMBOL_MASK
+            after = np.int64(nodes[node, SUBTREE_END])
+        before = _get(path, level - 1)
+        num_fired = met[NUM_FIRED]
+        point = advance(value, before, machine)
+        known = path[level - 1, _BESIDE]
+        if known != 0:
+            known = _next_beside(value, known, before.lexer, machine)
+            if known != 0 and known == point.lexer and met[NUM_FIRED] == num_fired:
+                node = after
                 continue
-            _put(path, level, point)
-        for i in range(first_token[node], first_token[node + 1]):
-            if len(num_counted) > 0 and not fewest <= num_counted[i] <= most:
-                continue
-            token_id = token_ids[i]
-            row[token_id >> 5] |= np.uint32(1) << np.uint32(token_id & 31)
-        node += 1
+            last = node + 1 if point.state != 0 else after
+            for i in range(nodes[node, FIRST_TOKEN], nodes[last, FIRST_TOKEN]):
+                _set_bit(row, token_ids[i], False)
+        if point.state == 0:
+            node = after
+            continue
+        _put(path, level, point)
+        path[level, _BESIDE] = known
+        for i in range(nodes[node, FIRST_TOKEN], nodes[node + 1, FIRST_TOKEN]):
+            if _is_counted(i, num_counted, fewest, most):
+                _set_bit(row, token_ids[i], True)
+        if is_listed and nodes[node, CHILDREN] != 0:
+            listed = level + 1
+            path[listed, _ENTRY], path[listed, _LIMIT] = nodes[node, CHILDREN], after
+            node = end
+        else:
+            node += 1
+
+
+@lean_helper
+def _is_counted(index: Int, num_counted: Symbols, fewest: int, most: int) -> bool:
+    return len(num_counted) == 0 or fewest <= num_counted[index] <= most
+
+
+@lean_helper
+def _set_bit(row: NDArray[np.uint32], token_id: Int, is_set: bool) -> None:
+    bit = np.uint32(1) << np.uint32(token_id & 31)
+    if is_set:
+        row[token_id >> 5] |= bit
+    else:
+        row[token_id >> 5] &= ~bit
+
+
+@lean_helper
+def _next_beside(symbol: Int, beside: Int, lexer: int, machine: Machine) -> int:
+    """The lexer state after `beside` if characters are counted as from `lexer`; else DEAD."""
+    tables = machine.tables
+    if tables.lexers[beside, _IS_BOUNDARY] != tables.lexers[lexer, _IS_BOUNDARY]:
+        return 0
+    if symbol >= tables.lexers[beside, _NUM_SYMBOLS]:
+        return 0
+    column = tables.classes[tables.lexers[beside, _CLASSES] + symbol]
+    return int(tables.transitions[tables.lexers[beside, _TRANSITIONS] + column])
+
+
+_BESIDE: Final = 5
+_ENTRY: Final = 6
+_LIMIT: Final = 7
+"""Columns of `Workspace.path` after those of a point."""
 
 
 @lean_helper
@@ -460,12 +529,8 @@ def _is_point(row: Ints, pushes: Ints, point: Point, num_window: int, arena: Int
 
 @lean_kernel
 def ends(
-    symbol: Symbols,
-    depth: NDArray[np.int32],
-    subtree_end: NDArray[np.int32],
-    first_token: NDArray[np.int32],
+    nodes: NDArray[np.int32],
     token_ids: NDArray[np.int32],
-    first_nodes: NDArray[np.int32],
     state: int,
     lexer: int,
     counted: int,
@@ -490,12 +555,8 @@ def ends(
     """Where every token of a trie leads to.
 
     Args:
-        symbol: this and the next five are the `Trie` of the tokens.
-        depth: see there.
-        subtree_end: see there.
-        first_token: see there.
+        nodes: this and the next one are of the `Trie` of the tokens.
         token_ids: see there.
-        first_nodes: see there.
         state: this and the next four are the starting point, see `walk` and `Point`.
         lexer: see there.
         counted: see there.
@@ -538,24 +599,16 @@ def ends(
     _put(path, np.int64(0), _start(state, lexer, counted, is_fresh, window))
     num_points = 1
     num_pushes = 0
-    node = end = np.int64(0)
-    num_entered = 0
-    while True:
-        if node < end:
-            level, value = np.int64(depth[node]), np.int64(symbol[node])
-        elif num_entered < len(first_nodes):
-            level, value = np.int64(1), np.int64(first_nodes[num_entered, 0])
-            node = np.int64(first_nodes[num_entered, 1])
-            end = np.int64(first_nodes[num_entered, 2])
-            num_entered += 1
-        else:
-            return num_points
+    node, end = np.int64(1), np.int64(nodes[0, SUBTREE_END])
+    while node < end:
+        place = np.int64(nodes[node, PLACE])
+        level, value = place >> DEPTH_SHIFT, place & SYMBOL_MASK
         point = advance(value, _get(path, level - 1), machine)
         if point.state == 0:
-            node = end if level == 1 else np.int64(subtree_end[node])
+            node = np.int64(nodes[node, SUBTREE_END])
             continue
         _put(path, level, point)
-        if first_token[node] < first_token[node + 1]:
+        if nodes[node, FIRST_TOKEN] < nodes[node + 1, FIRST_TOKEN]:
             code = _hash_point(point, machine.num_window, arena)
             slot = code & (len(slots) - 1)
             found = np.int64(slots[slot])
@@ -589,9 +642,10 @@ def ends(
                 slots[slot] = found
                 num_points += 1
                 num_pushes += num_pushed
-            for i in range(first_token[node], first_token[node + 1]):
+            for i in range(nodes[node, FIRST_TOKEN], nodes[node + 1, FIRST_TOKEN]):
                 end_of_token[token_ids[i]] = found
         node += 1
+    return num_points
 
 
 @lean_kernel
