@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from engine.errors import EngineDeadError, InvalidRequestError
-from engine.output import RequestOutput
+from engine.waiters import Waiters
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from engine.admission import RequestLimits
     from engine.engine import Engine
     from engine.model_info import ModelInfo
+    from engine.output import RequestOutput
     from engine.request import Request
     from engine.stats import EngineStats
+    from engine.waiters import Delivery
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +49,6 @@ class _Stop:
 
 
 _Command: TypeAlias = _Add | _Abort | _Stop
-_Delivery: TypeAlias = RequestOutput | InvalidRequestError | EngineDeadError
 
 
 class AsyncEngine:
@@ -62,7 +63,7 @@ class AsyncEngine:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._commands: queue.SimpleQueue[_Command] = queue.SimpleQueue()
-        self._waiters: dict[str, asyncio.Queue[_Delivery]] = {}
+        self._waiters = Waiters(self.abort)
         self._thread = threading.Thread(target=self._run, name="tightrope-engine", daemon=True)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stats = engine.stats()
@@ -113,7 +114,7 @@ class AsyncEngine:
         """
         self._engine.check_request(request)
 
-    async def generate(self, request: Request) -> AsyncGenerator[RequestOutput, None]:
+    def generate(self, request: Request) -> AsyncGenerator[RequestOutput, None]:
         """Yield what each step adds to the request, the last output with a finish reason.
 
         Closing the generator (or cancelling the task that iterates it) aborts the request.
@@ -122,27 +123,13 @@ class AsyncEngine:
             InvalidRequestError: the request could never run, or its id is in use.
             EngineDeadError: the engine has stopped, or stops before the request ends.
         """
+        return self._waiters.outputs(request.request_id, lambda: self._begin(request))
+
+    def _begin(self, request: Request) -> None:
         self.check_request(request)
-        request_id = request.request_id
-        if request_id in self._waiters:
-            raise InvalidRequestError("request_id", f"{request_id} is in use")
         if not self.is_alive:
             raise self._death or EngineDeadError("the engine is not running")
-        deliveries: asyncio.Queue[_Delivery] = asyncio.Queue()
-        self._waiters[request_id] = deliveries
         self._commands.put(_Add(request))
-        try:
-            while True:
-                delivery = await deliveries.get()
-                if not isinstance(delivery, RequestOutput):
-                    raise delivery
-                yield delivery
-                if delivery.finish_reason is not None:
-                    return
-        finally:
-            # Where the last output is under way already, the id may belong to another by now.
-            if self._waiters.get(request_id) is deliveries:
-                self._commands.put(_Abort(request_id))
 
     def abort(self, request_id: str) -> None:
         """End a request; who iterates it gets a last output with reason ABORT."""
@@ -197,7 +184,7 @@ class AsyncEngine:
         """Hand all outputs of a step to the loop in one call."""
         self._send([(output.request_id, output) for output in outputs])
 
-    def _send(self, deliveries: list[tuple[str, _Delivery]]) -> None:
+    def _send(self, deliveries: list[tuple[str, Delivery]]) -> None:
         self._call_loop(self._hand_over, deliveries, self._engine.stats())
 
     def _call_loop(self, function: Callable[..., None], *arguments: object) -> None:
@@ -206,23 +193,13 @@ class AsyncEngine:
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(function, *arguments)
 
-    def _hand_over(self, deliveries: list[tuple[str, _Delivery]], stats: EngineStats) -> None:
+    def _hand_over(self, deliveries: list[tuple[str, Delivery]], stats: EngineStats) -> None:
         """In the event loop: pass a step's outputs on to those who wait for them."""
         self._stats = stats
         for request_id, delivery in deliveries:
-            # The id is free again when the engine has let go of it, not when the caller went away.
-            waiter = self._waiters[request_id]
-            if _is_last(delivery):
-                del self._waiters[request_id]
-            waiter.put_nowait(delivery)
+            self._waiters.deliver(request_id, delivery)
 
     def _die(self, error: EngineDeadError) -> None:
         """In the event loop: tell everybody who waits that nothing more will come."""
         self._death = self._death or error
-        for waiter in self._waiters.values():
-            waiter.put_nowait(self._death)
-        self._waiters.clear()
-
-
-def _is_last(delivery: _Delivery) -> bool:
-    return not isinstance(delivery, RequestOutput) or delivery.finish_reason is not None
+        self._waiters.fail_all(self._death)

@@ -7,12 +7,12 @@ import dataclasses
 import itertools
 import logging
 import time
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from engine.admission import check_request
 from engine.errors import EngineDeadError, InvalidRequestError
-from engine.output import RequestOutput
 from engine.stats import EngineCounters, EngineStats
+from engine.waiters import Waiters
 from grammars.cache import CacheStats
 from server.engine_process.channel import ChannelClosedError
 from server.engine_process.codec import CodecError
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
     from engine.model_info import ModelInfo
+    from engine.output import RequestOutput
     from engine.request import Request
     from grammars.spec import GrammarSpec
     from server.engine_process.launch import EngineChild
@@ -49,8 +50,6 @@ if TYPE_CHECKING:
     from server.grammar_compiler import ServedGrammar
 
 logger = logging.getLogger(__name__)
-
-_Delivery: TypeAlias = RequestOutput | InvalidRequestError | EngineDeadError
 
 
 class ProcessEngine:
@@ -88,7 +87,7 @@ class ProcessEngine:
         self.num_restarts = 0
         self._num_attempts = 0
         self._ids = itertools.count()
-        self._waiters: dict[str, asyncio.Queue[_Delivery]] = {}
+        self._waiters = Waiters(self._abort)
         self._compiles: dict[int, asyncio.Future[RemoteGrammar]] = {}
         self._stats = _no_stats()
         self._cache_stats = CacheStats()
@@ -135,7 +134,7 @@ class ProcessEngine:
         """
         check_request(request, self._ready, self.info.padded_vocab_size)
 
-    async def generate(self, request: Request) -> AsyncGenerator[RequestOutput, None]:
+    def generate(self, request: Request) -> AsyncGenerator[RequestOutput, None]:
         """Yield what each step adds to the request, the last output with a finish reason.
 
         Closing the generator (or cancelling the task that iterates it) aborts the request.
@@ -144,27 +143,17 @@ class ProcessEngine:
             InvalidRequestError: the request could never run, or its id is in use.
             EngineDeadError: the engine's process is gone, or ends before the request does.
         """
+        return self._waiters.outputs(request.request_id, lambda: self._begin(request))
+
+    def _begin(self, request: Request) -> None:
         self.check_request(request)
-        request_id = request.request_id
-        if request_id in self._waiters:
-            raise InvalidRequestError("request_id", f"{request_id} is in use")
         channel = self._live_child().channel
-        message = Generate(dataclasses.replace(request, constraint=None), self._grammar_id(request))
-        deliveries: asyncio.Queue[_Delivery] = asyncio.Queue()
-        self._waiters[request_id] = deliveries
-        channel.send(message)
-        has_ended = False
-        try:
-            while not has_ended:
-                delivery = await deliveries.get()
-                has_ended = _is_last(delivery)
-                if not isinstance(delivery, RequestOutput):
-                    raise delivery
-                yield delivery
-        finally:
-            del self._waiters[request_id]
-            if not has_ended:
-                channel.send(Abort(request_id))
+        grammar_id = self._grammar_id(request)
+        channel.send(Generate(dataclasses.replace(request, constraint=None), grammar_id))
+
+    def _abort(self, request_id: str) -> None:
+        if self._child is not None:
+            self._child.channel.send(Abort(request_id))
 
     async def compile(self, spec: GrammarSpec, *, caller: bytes = b"") -> RemoteGrammar:
         """Compile a spec there. Cancelling takes it out of the queue.
@@ -300,13 +289,13 @@ class ProcessEngine:
             case Outputs(outputs, stats):
                 self._stats = stats
                 for output in outputs:
-                    self._deliver(output.request_id, output)
+                    self._waiters.deliver(output.request_id, output)
             case Heartbeat(stats, seconds_in_step, grammars):
                 self._stats = stats or self._stats
                 self._cache_stats = grammars or self._cache_stats
                 self._seconds_in_step = seconds_in_step
             case Refused(request_id, parameter, reason):
-                self._deliver(request_id, InvalidRequestError(parameter, reason))
+                self._waiters.deliver(request_id, InvalidRequestError(parameter, reason))
             case Compiled():
                 self._answer_compile(message.grammar_id, self._remote_grammar(message))
             case CompileRefused(grammar_id):
@@ -329,10 +318,6 @@ class ProcessEngine:
             release=lambda grammar_id: self._release(grammar_id, generation),
         )
 
-    def _deliver(self, request_id: str, delivery: _Delivery) -> None:
-        if (waiter := self._waiters.get(request_id)) is not None:
-            waiter.put_nowait(delivery)
-
     def _answer_compile(self, grammar_id: int, answer: RemoteGrammar | Exception) -> None:
         future = self._compiles.get(grammar_id)
         if future is None or future.done():
@@ -353,8 +338,7 @@ class ProcessEngine:
         await child.end(grace_s=0.0)
 
     def _fail_all(self, reason: str) -> None:
-        for waiter in self._waiters.values():
-            waiter.put_nowait(EngineDeadError(reason))
+        self._waiters.fail_all(EngineDeadError(reason))
         for future in self._compiles.values():
             if not future.done():
                 future.set_exception(
@@ -386,10 +370,6 @@ class ProcessEngine:
                 self._announce("The engine serves again")
                 return
         self.on_hopeless()
-
-
-def _is_last(delivery: _Delivery) -> bool:
-    return not isinstance(delivery, RequestOutput) or delivery.finish_reason is not None
 
 
 def _no_stats() -> EngineStats:

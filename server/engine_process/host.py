@@ -151,7 +151,8 @@ class EngineHost:
             case Generate():
                 self._spawn(self._generate(message))
             case Abort(request_id):
-                self._engine.abort(request_id)
+                # In turn behind the task of its request, which may not have begun yet.
+                asyncio.get_running_loop().call_soon(self._engine.abort, request_id)
             case _:
                 raise ChannelClosedError(f"{type(message).__name__} is not for the engine")
 

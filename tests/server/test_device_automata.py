@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from dataclasses import replace
 
 import httpx
 import pytest
 
 from engine.config import EngineConfig
-from engine.request import Request, SamplingParams
 from grammars.compile import compile_grammar
-from grammars.spec import Choice, JsonSchema, Regex
+from grammars.spec import Choice, JsonSchema
 from server.assembly import load_server
 from server.backend import load_backend
 from server.config import ServerConfig
 from server.device_automata import DeviceAutomata
-from server.engine_process.channel import Channel
-from server.engine_process.host import EngineHost
-from server.engine_process.messages import (
-    Compile,
-    Compiled,
-    Generate,
-    Outputs,
-    Release,
-    Start,
-    Stop,
-)
 from server.engine_process.settings import EngineProcessConfig
-from server.logs import LogSettings
 from tests.support.byte_vocabulary import byte_vocabulary
 from tests.support.chat_server import TOOL_TEMPLATE, running
 from tests.support.tiny_folder import write_tiny_folder
@@ -154,62 +140,6 @@ async def until(condition):
     async with asyncio.timeout(LONG_S):
         while not condition():  # noqa: ASYNC110  # what is waited for has no event
             await asyncio.sleep(0.01)
-
-
-async def test_the_engines_process_follows_the_grammars_that_it_compiles(folder):
-    ours, theirs = socket.socketpair()
-    start = Start(
-        model_folder=str(folder),
-        engine=EngineConfig(max_num_seqs=8, max_burst_steps=6, automata_bytes=2**24),
-        grammar_backend="tightrope",
-        grammar_cache_bytes=2**26,
-        max_concurrent_compiles=1,
-        max_waiting_compiles=8,
-        warm_actions=0,
-        heartbeat_s=60.0,
-        logs=LogSettings("error", "text"),
-    )
-    backend = await asyncio.to_thread(
-        load_backend,
-        folder,
-        start.engine,
-        grammar_backend=start.grammar_backend,
-        grammar_cache_bytes=start.grammar_cache_bytes,
-        announce=lambda stage: None,
-    )
-    host, channel = EngineHost(Channel(theirs), backend, start), Channel(ours)
-    running_host = asyncio.create_task(host.run())
-
-    async def heard(kind):
-        async with asyncio.timeout(LONG_S):
-            while not isinstance(message := await channel.receive(), kind):
-                pass
-        return message
-
-    async def text(name):
-        sampling = SamplingParams(24, temperature=1.0, seed=3)
-        channel.send(Generate(Request(name, (1, 2, 3), sampling), grammar_id=1))
-        token_ids = []
-        while True:
-            message = await heard(Outputs)
-            (output,) = message.outputs
-            token_ids += output.token_ids
-            if output.finish_reason is not None:
-                return token_ids, message.stats.counters.bursts
-
-    channel.send(Compile(1, Regex("[a-f]{9,19}")))
-    await heard(Compiled)
-    assert backend.automata is not None
-    before, num_bursts = await text("before")
-    await until(lambda: backend.automata.find(host._grammars[1]) is not None)
-    after, num_bursts_after = await text("after")
-    assert after == before
-    assert num_bursts_after > num_bursts
-    channel.send(Release(1))
-    channel.send(Stop())
-    await asyncio.wait_for(running_host, LONG_S)
-    channel.close()
-    host._channel.close()
 
 
 def test_where_nothing_follows_them_no_tables_are_made(folder):
