@@ -116,7 +116,9 @@ class JsonContext:
     def canonical(self) -> JsonContext:
         """The context of elements that must differ: they are compared as they are written."""
         if self._canonical is None:
-            self._canonical = JsonContext(self.graph, self._whitespace, is_canonical=True)
+            self._canonical = JsonContext(
+                self.graph, self._whitespace, self._property_order, is_canonical=True
+            )
         return self._canonical
 
     def numbers(self, numbers: Dfa) -> Dfa:

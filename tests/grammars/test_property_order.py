@@ -273,3 +273,38 @@ def test_undeclared_keys_count_each_where_none_comes_twice(name):
     ):
         text = "{" + ", ".join(f'"{key}": 1' for key in keys) + "}"
         assert accepts(spec, text) is is_accepted, text
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        {**CLOSED, "properties": {"a": {"enum": [1, 2]}, "b": {"enum": [1, 2]}}},
+        {"type": "object", "additionalProperties": {"enum": [1, 2]}, "maxProperties": 2},
+    ],
+)
+def test_elements_that_must_differ_have_their_keys_in_any_order_too(items):
+    spec = any_order({"type": "array", "items": items, "uniqueItems": True})
+    members = [[], *([pair] for pair in itertools.product("ab", (1, 2)))]
+    for first, second in itertools.permutations("ab"):
+        members += [[(first, x), (second, y)] for x in (1, 2) for y in (1, 2)]
+    random.Random(5).shuffle(members)
+    for one, other in itertools.product(members, members[:4]):
+        texts = (", ".join(f'"{key}": {value}' for key, value in pairs) for pairs in (one, other))
+        text = "[{" + "}, {".join(texts) + "}]"
+        assert accepts(spec, text) is (dict(one) != dict(other)), text
+
+
+def test_elements_that_must_differ_never_run_out_in_any_order():
+    """Six objects there are, each with its keys in either order; a text of all of them ends."""
+    choose = random.Random(3)
+    properties = {"a": {"enum": [1, 2, 3]}, "b": {"enum": [1, 2]}}
+    items = {**CLOSED, "properties": properties, "required": ["a", "b"]}
+    schema = {"type": "array", "items": items, "uniqueItems": True, "minItems": 5}
+    grammar = compile_grammar(any_order(schema), byte_vocabulary())
+    for _ in range(12):
+        matcher, text = grammar.matcher(), b""
+        while not matcher.is_complete:
+            token = choose.choice(matcher.allowed_token_ids())
+            assert matcher.accept_token(token)
+            text += bytes((token,))
+        assert jsonschema.Draft202012Validator(schema).is_valid(json.loads(text))
