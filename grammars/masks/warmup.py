@@ -15,10 +15,12 @@ from grammars.masks.compiled import AutomatonGrammar
 from grammars.masks.slice_cache import MIN_USES, SliceCache
 from grammars.pushdown.actions import Goto
 from grammars.pushdown.layout import UNBOUNDED
-from grammars.pushdown.lexers import lexer_of
+from grammars.pushdown.lexers import lexer_of, spelled_strings
 from grammars.pushdown.tables import AutomatonTables
 from grammars.pushdown.terminals import OtherKey, Strings
+from grammars.schema.formats import ENFORCED_FORMATS
 from grammars.schema.plans import AllBut
+from grammars.schema.scalars import ScalarAlgebra
 from grammars.schema.value import StringSet
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ def warm_up(vocabulary: Vocabulary, announce: Callable[[str], None] | None = Non
     """Compile every kernel of the masks, and build the trie and the encoder of the vocabulary.
 
     The first time on a machine takes many seconds; the compiled code is kept on disk, so that later
-    starts take about one.
+    starts take about one. The automata of formats are built too.
 
     Args:
         vocabulary: the tokens.
@@ -50,6 +52,17 @@ def warm_up(vocabulary: Vocabulary, announce: Callable[[str], None] | None = Non
             matcher.fill_closing_bitmask(row, tokens_left=0)
             matcher.accept_token(vocabulary.encode(bytes([byte]))[0])
         _make_slices(vocabulary)
+        _make_formats(vocabulary)
+
+
+def _make_formats(vocabulary: Vocabulary) -> None:
+    """The strings of all formats: some take as long as a hundred schemas."""
+    max_states = CompileLimits().max_states
+    scalars = ScalarAlgebra(max_states, vocabulary.missing_bytes)
+    for name in sorted(ENFORCED_FORMATS):
+        strings = scalars.strings_of_format(name)
+        if strings is not None:
+            spelled_strings(strings, max_states)
 
 
 def _make_slices(vocabulary: Vocabulary) -> None:
