@@ -18,8 +18,19 @@ _INLINE_BYTES = 64 * 1024
 """Bodies up to this size are parsed on the event loop; larger ones in a thread."""
 
 
-async def read_json_object(request: Request, config: ServerConfig) -> dict[str, object]:
+_CURLS_OWN_TYPE = "application/x-www-form-urlencoded"
+
+
+async def read_json_object(
+    request: Request, config: ServerConfig, *, type_may_lack: bool = False
+) -> dict[str, object]:
     """Read and parse the body of a request.
+
+    Args:
+        request: its body has not been read yet.
+        config: the limits.
+        type_may_lack: take bodies without a type, and curl's own, as JSON too. Never from web
+            pages, which would then need no one's leave to send them (Fetch standard, section 3.2).
 
     Raises:
         MediaTypeError: not application/json, or compressed.
@@ -28,7 +39,7 @@ async def read_json_object(request: Request, config: ServerConfig) -> dict[str, 
         MalformedBodyError: not one JSON object (see `parse_json_object`).
         ClientDisconnect: the client went away.
     """
-    _check_headers(request)
+    _check_headers(request, type_may_lack=type_may_lack and "origin" not in request.headers)
     body = await _read_bytes(request, config)
     parse = partial(
         parse_json_object,
@@ -39,9 +50,10 @@ async def read_json_object(request: Request, config: ServerConfig) -> dict[str, 
     return parse() if len(body) <= _INLINE_BYTES else await asyncio.to_thread(parse)
 
 
-def _check_headers(request: Request) -> None:
+def _check_headers(request: Request, *, type_may_lack: bool) -> None:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media_type != "application/json":
+    is_taken = type_may_lack and media_type in ("", _CURLS_OWN_TYPE)
+    if media_type != "application/json" and not is_taken:
         raise MediaTypeError("Send the body as content-type: application/json")
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise MediaTypeError("Compressed request bodies are not taken; send the JSON as it is")

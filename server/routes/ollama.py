@@ -46,7 +46,7 @@ def ollama_routes(services: Services) -> APIRouter:
     @router.post("/api/chat", response_model=None)
     async def chat(request: Request) -> Response:
         clock = Clock()
-        body = await read_json_object(request, config)
+        body = await read_json_object(request, config, type_may_lack=True)
         asked, unknown = parse_ollama_request(ChatRequest, body, strict_params=config.strict_params)
         writer = PartWriter(model.names[0], AnswerKind.CHAT)
         if not asked.messages:
@@ -56,7 +56,7 @@ def ollama_routes(services: Services) -> APIRouter:
     @router.post("/api/generate", response_model=None)
     async def generate(request: Request) -> Response:
         clock = Clock()
-        body = await read_json_object(request, config)
+        body = await read_json_object(request, config, type_may_lack=True)
         asked, unknown = parse_ollama_request(
             GenerateRequest, body, strict_params=config.strict_params
         )
@@ -67,7 +67,7 @@ def ollama_routes(services: Services) -> APIRouter:
 
     @router.post("/api/show")
     async def show(request: Request) -> dict[str, object]:
-        body = await read_json_object(request, config)
+        body = await read_json_object(request, config, type_may_lack=True)
         asked, _ = parse_ollama_request(ShowRequest, body, strict_params=config.strict_params)
         name = asked.model or asked.name
         if not name:

@@ -179,6 +179,27 @@ def test_no_limit_means_the_contexts(num_predict):
     assert request.sampling.max_tokens == 500 - len(request.prompt_token_ids)
 
 
+UNTYPED = [{}, {"content-type": "application/x-www-form-urlencoded"}]
+"""LiteLLM's requests, and those of curl as Ollama's documentation writes them."""
+
+
+@pytest.mark.parametrize("headers", UNTYPED, ids=["LiteLLM", "curl"])
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [(CHAT, {"messages": USER}), (GENERATE, {"prompt": "hi"}), ("/api/show", {})],
+)
+def test_bodies_may_come_without_their_type_but_not_from_web_pages(path, fields, headers):
+    body = json.dumps({"model": MODEL} | fields)
+    with running(make_services("ok", "ok")) as url, httpx.Client(base_url=url) as http:
+        assert http.post(path, content=body, headers=headers).status_code == 200
+        from_page = headers | {"origin": "https://app.example"}
+        refused = http.post(path, content=body, headers=from_page)
+        assert refused.status_code == 415
+        assert refused.json() == {"error": "Send the body as content-type: application/json"}
+        plain = http.post(path, content=body, headers={"content-type": "text/plain"})
+        assert plain.status_code == 415
+
+
 def test_what_has_no_effect_is_named():
     services = make_services("ok")
     options = {"num_ctx": 4096, "mirostat": 1, "novelty": 1}
