@@ -16,6 +16,7 @@ from grammars.schema.resources import (
     Resources,
     absolute,
     is_plain_name,
+    may_name,
 )
 
 if TYPE_CHECKING:
@@ -64,7 +65,9 @@ class SchemaDocument:
             reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
             raise InvalidGrammarError(f"the schema is not valid JSON: {reason}") from error
         self._resources = Resources(
-            self._root, find_metaschema if knows_metaschemas else (lambda _: None)
+            self._root,
+            find_metaschema if knows_metaschemas else (lambda _: None),
+            has_names=may_name(text),
         )
 
     @property

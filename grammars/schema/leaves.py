@@ -21,6 +21,9 @@ def leaf_key(schema: Json) -> object | None:
     """
     if not isinstance(schema, dict):
         return None
+    only = only_type(schema)
+    if only is not None:
+        return "leaf", only
     parts = []
     for keyword, given in schema.items():
         if keyword not in ENFORCED_KEYWORDS:
@@ -31,6 +34,14 @@ def leaf_key(schema: Json) -> object | None:
             return None  # what is compared less often than it is long
         parts.append((keyword, exact(given)))
     return "leaf", frozenset(parts)
+
+
+def only_type(schema: Json) -> str | None:
+    """The type of a schema that asks for one type and nothing else; None for other schemas."""
+    if isinstance(schema, dict) and len(schema.keys() & ENFORCED_KEYWORDS) == 1:
+        given = schema.get("type")
+        return given if isinstance(given, str) else None
+    return None
 
 
 def _holds_objects(value: Json) -> bool:

@@ -13,7 +13,7 @@ from grammars.errors import GrammarError, LimitExceededError
 from grammars.schema.combine import ValueAlgebra
 from grammars.schema.document import Place
 from grammars.schema.keywords import ENFORCED_KEYWORDS
-from grammars.schema.leaves import exact, leaf_key
+from grammars.schema.leaves import exact, leaf_key, only_type
 from grammars.schema.node_sketches import NodeSketches
 from grammars.schema.nodes import (
     Conjunction,
@@ -59,6 +59,7 @@ class NodeTable:
         self._nodes: list[Node] = []
         self._ids: dict[object, NodeId] = {}
         self._targets: dict[tuple[str, DynamicScope], NodeId] = {}
+        self._of_type: dict[str, NodeId] = {}
         self._outlines: dict[NodeId, Plain | None] = {}
         self.anything = self.schema_node(Place("(anything)", True))
         self.nothing = self.schema_node(Place("(nothing)", False))
@@ -97,7 +98,13 @@ class NodeTable:
 
     def child(self, pointer: str, schema: Json, scope: DynamicScope) -> NodeId:
         """The node of the subschema at `pointer`, reached from a place in a dynamic scope."""
-        return self.place_node(self._document.place(pointer, schema, scope))
+        only = only_type(schema)  # of half of all subschemas, a few nodes
+        node = None if only is None else self._of_type.get(only)
+        if node is None:
+            node = self.place_node(self._document.place(pointer, schema, scope))
+            if only is not None:
+                self._of_type[only] = node
+        return node
 
     def place_node(self, place: Place) -> NodeId:
         """The node of the subschema at a place."""

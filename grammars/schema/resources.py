@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -50,6 +51,11 @@ _NAMING_KEYWORDS: Final = frozenset(
 )
 """Keywords without which a schema is neither named nor refers to anything."""
 
+_NAMED_TEXT: Final = re.compile(
+    r'"(?:%s)"\s*:|\\u' % "|".join(re.escape(k) for k in sorted(_NAMING_KEYWORDS - {"$schema"}))
+)
+"""What the text of a document has if some schema in it may be named or refer to one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Named:
@@ -85,13 +91,16 @@ class Resources:
     Args:
         root: the schema document.
         find_document: another document by its URI; None where there is none.
+        has_names: whether a schema inside may have an identifier or refer to one, see `may_name`.
     """
 
-    def __init__(self, root: Json, find_document: Callable[[str], Json]) -> None:
+    def __init__(
+        self, root: Json, find_document: Callable[[str], Json], *, has_names: bool = True
+    ) -> None:
         self._by_uri: dict[str, Resource] = {}
         self._by_pointer: dict[str, Resource] = {}  # and of every place that was asked for
         self._dynamic_names: set[str] = set()
-        referred = self._add("", Named("", root))
+        referred = self._add("", Named("", root), is_deep=has_names)
         while referred:
             uri = referred.pop()
             if uri not in self._by_uri:
@@ -130,7 +139,7 @@ class Resources:
         """Whether scopes know what a dynamic anchor means."""
         return anchor in self._dynamic_names
 
-    def _add(self, uri: str, root: Named) -> list[str]:
+    def _add(self, uri: str, root: Named, *, is_deep: bool = True) -> list[str]:
         """Note all resources of one document; the URIs that its references name."""
         referred: list[str] = []
         outermost = Resource(uri, root, MIXED)
@@ -144,6 +153,8 @@ class Resources:
                 place = root if schema is root.schema else Named(pointer, schema)
                 resource = self._enter(place, schema, resource)
                 referred += self._references(schema, resource)
+            if not is_deep:
+                break
             for keyword, child in schema.items():
                 is_by_name = _HOLDS_BY_NAME.get(keyword)
                 if is_by_name is None:
@@ -210,6 +221,11 @@ class Resources:
                     self._dynamic_names.add(RECURSIVE_ANCHOR)
                 elif keyword == "$dynamicRef" and is_plain_name(fragment):
                     self._dynamic_names.add(fragment)
+
+
+def may_name(text: str) -> bool:
+    """Whether a schema in a JSON text may have an identifier or refer to one: a quick look."""
+    return _NAMED_TEXT.search(text) is not None
 
 
 def is_plain_name(fragment: str) -> bool:
