@@ -22,6 +22,7 @@ ToolFormatName: TypeAlias = OneOf[
     "deepseek_v3",
     "deepseek_v31",
     "llama3_json",
+    "json_block",
     "json",
 ]
 """How the model writes calls: as its chat template shows, or by name (docs/tool_formats.md)."""

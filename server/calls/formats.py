@@ -96,6 +96,15 @@ JSON: Final = CallSyntax(
 )
 """Bare JSON objects, one a line; for models that know no form of their own."""
 
+JSON_BLOCK: Final = CallSyntax(
+    "json_block",
+    before_name=("```json", "\n", "{", "\n  ", '"name"', ":", " ", '"'),
+    before_arguments=('"', ",", "\n  ", '"arguments"', ":", " "),
+    after_arguments=("\n", "}", "\n", "```"),
+    between=("\n",),
+)
+"""What Qwen2.5-Coder writes, though its template shows the form of Hermes; asked for by name."""
+
 FORMATS: Final[Mapping[str, CallSyntax]] = {
     syntax.name: syntax
     for syntax in (
@@ -106,6 +115,7 @@ FORMATS: Final[Mapping[str, CallSyntax]] = {
         DEEPSEEK_V3,
         DEEPSEEK_V31,
         LLAMA3_JSON,
+        JSON_BLOCK,
         JSON,
     )
 }

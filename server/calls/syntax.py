@@ -17,7 +17,7 @@ from typing import TypeAlias
 Words: TypeAlias = tuple[str, ...]
 """Words in order. A word of white space is what models write; readers take any, or none."""
 
-_TAG = re.compile(r"</?[^<>\s=]+>|\[[A-Z_]+\]")
+_TAG = re.compile(r"</?[^<>\s=]+>|\[[A-Z_]+\]|```[a-z]+")
 
 
 class ArgumentForm(Enum):

@@ -267,6 +267,19 @@ def test_a_call_cut_before_its_arguments_is_no_text(syntax):
     assert message.content == ("" if syntax.opener is not None else head)
 
 
+def test_a_block_of_json_is_a_call_and_other_blocks_are_text():
+    syntax = FORMATS["json_block"]
+    part = text_with_calls_part(syntax, (F, G), max_calls=None)
+    call = '```json\n{\n  "name": "g",\n  "arguments": {}\n}\n```'
+    code = 'Try this:\n```python\nprint("```")\n```\n'
+    for text in (code, call, f"{code}{call}\n{call}"):
+        assert accepts(part, text, ()), text
+    for text in ('```json\n{"a": 1}\n```', call.replace("g", "h"), f"{code}```json"):
+        assert not accepts(part, text, ()), text
+    message = reply(syntax, [f"{code}{call}\n{call}"])
+    assert (message.content, calls_of(message)) == (code.rstrip(), [("g", {})] * 2)
+
+
 @pytest.mark.parametrize("name", ["llama3_json", "json"])
 def test_a_document_that_could_be_read_as_a_bare_call_is_a_call_or_nothing(name):
     syntax = FORMATS[name]
