@@ -23,7 +23,7 @@ class CompileLimits:
             once for every way to it.
         max_witness_sets: sets of conditions (such as `contains`) that one member can meet.
         max_key_operations: combinations of languages of keys (`patternProperties`) in one schema.
-        max_distinct_keys: undeclared keys that must differ from each other (`minProperties`).
+        max_distinct_keys: undeclared keys that are demanded together, each with a value of its own.
         max_unique_items: elements of one array that must be there and differ from each other.
         max_evaluation_cases: sets of branches that decide together what `unevaluated*` applies to.
         max_evaluation_depth: branches inside each other, looked at for `unevaluated*`.

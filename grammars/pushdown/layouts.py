@@ -99,7 +99,7 @@ class JsonContext:
         self.graph = graph
         self.gap = b" " if whitespace == "single" else b""
         self.is_canonical = is_canonical
-        self.has_distinct_keys = is_canonical or property_order == "any"
+        self.has_distinct_keys = is_canonical or property_order == "any" or graph.has_owed_keys
         self._property_order = property_order
         self._whitespace: Whitespace = whitespace
         self._canonical: JsonContext | None = self if is_canonical else None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from grammars.errors import UnsatisfiableError
 from grammars.schema.document import SchemaDocument
+from grammars.schema.key_groups import num_owed_keys
 from grammars.schema.node_table import NodeTable
 from grammars.schema.node_values import NodeValues
 from grammars.schema.plans import live_places
@@ -117,6 +118,13 @@ class ValueGraph:
         values = chain(self._values.all_settled.values(), outlines)
         shapes = [shape for value in values for shape in value.objects]
         return any(shape.additional != self._nodes.nothing or shape.classes for shape in shapes)
+
+    @property
+    def has_owed_keys(self) -> bool:
+        """Whether a reachable node has objects that may need several keys not named in it."""
+        values = self._values.all_settled.values()
+        shapes = [shape for value in values for shape in value.objects]
+        return any(num_owed_keys(shape) > 1 for shape in shapes)
 
     @property
     def has_key_classes(self) -> bool:

@@ -1,7 +1,8 @@
 """Groups of undeclared keys: cut so that a plan can tell which keys surely differ.
 
 An automaton cannot remember which keys it has read. But keys of disjoint languages differ, so where
-distinct keys are owed (`minProperties`, witnesses), languages are cut into as many parts.
+several witnesses are owed, languages are cut into as many parts; and where keys are counted, small
+languages into their keys.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from grammars.automata import codepoint_dfa, pattern_dfa
+from grammars.automata.lengths import lengths_of
 from grammars.errors import LimitExceededError
 from grammars.schema.value import KeyClass
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 MAX_LISTED: Final = 64
 """Keys of a language that is listed, at most."""
 
+_SEVERAL: Final = 2
+
 
 def key_groups(
     shape: ObjectShape,
@@ -35,17 +39,17 @@ def key_groups(
     """Disjoint groups of all keys but `names` that may have a value.
 
     Each is wholly inside or outside of every witness's language. If several keys are owed, a group
-    is a single key (small languages) or one of several parts of a language.
+    is a single key (small languages); if several witnesses are, one of several parts of a language.
 
     Args:
         shape: the objects.
         names: its declared keys.
         nothing: the node of no value.
         languages: makes the groups.
-        max_distinct: keys owed at most.
+        max_distinct: witnesses owed at most.
 
     Raises:
-        LimitExceededError: so many distinct keys are owed that the cuts would be too many.
+        LimitExceededError: so many witnesses are owed that the cuts would be too many.
     """
     groups = [group for group in _classes(shape, names, languages) if group.node != nothing]
     for witness in shape.witnesses:
@@ -58,14 +62,18 @@ def key_groups(
             )
         ]
     groups = [group for group in groups if not group.keys.is_empty]
-    num_owed = max(shape.min_properties - len(shape.required), len(shape.witnesses))
-    if num_owed < 2:
+    if max(num_owed_keys(shape), len(shape.witnesses)) < _SEVERAL:
         return groups
     return [
         replace(group, keys=keys)
         for group in groups
-        for keys in _cut(group.keys, num_owed, languages, max_distinct)
+        for keys in _cut(group.keys, len(shape.witnesses), languages, max_distinct)
     ]
+
+
+def num_owed_keys(shape: ObjectShape) -> int:
+    """How many keys an object may need that are not required by name."""
+    return shape.min_properties - len(shape.required)
 
 
 @lru_cache(maxsize=1024)
@@ -99,6 +107,8 @@ def _cut(
     listed = listed_keys(keys)
     if listed is not None:
         return [languages.named(frozenset((key,))) for key in listed]
+    if num_parts < _SEVERAL:
+        return [keys]
     if num_parts > max_parts:
         raise LimitExceededError(
             "max_distinct_keys", max_parts, "an object with distinct undeclared keys"
@@ -128,6 +138,16 @@ def _shortest(keys: CodePointDfa) -> str:
                 texts[target] = texts[state] + chr(min(max(first, ord("a")), last))
                 order.append(target)
     raise AssertionError("the language is empty")
+
+
+def has_many_keys(keys: CodePointDfa, least: int) -> bool:
+    """Whether a language surely has so many strings."""
+    if listed_keys(keys) is not None:
+        return False
+    return (
+        least <= MAX_LISTED
+        or lengths_of(keys.next_state, keys.accepting, keys.start).longest is None
+    )
 
 
 def listed_keys(keys: CodePointDfa) -> list[str] | None:

@@ -45,8 +45,7 @@ _ENFORCED: Mapping[str, str] = {
     "additionalProperties": "written after the declared keys",
     "patternProperties": "written after the declared keys",
     "propertyNames": "",
-    "minProperties": "where keys keep the order of the schema, undeclared ones that match the same "
-    "patterns count once, since they might be equal",
+    "minProperties": "",
     "maxProperties": "",
     "dependentRequired": "",
     "dependentSchemas": "",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from grammars.automata.codepoint_dfa import CodePointDfa
 from grammars.errors import LimitExceededError
-from grammars.schema.key_groups import MAX_LISTED, key_groups, listed_keys
+from grammars.schema.key_groups import has_many_keys, key_groups, listed_keys
 from grammars.schema.plans import AllBut, ObjectPlace, Step
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ class Entry:
 class ObjectEntries:
     """What the plans of a shape have in common, whatever the order of keys.
 
-    Undeclared keys might repeat each other, so for `minProperties` those of one group count once
-    (`key_groups` cuts the groups accordingly), but for those in `counted_each`: groups that never
-    run out of keys, of texts in which no key comes twice.
+    For `minProperties` each undeclared key counts, since no key comes twice where some are owed
+    (`ValueGraph.has_owed_keys`): those of groups that never run out of keys (`counted_each`). Of
+    other groups, which `key_groups` makes small, one key counts.
 
     Args:
         shape: the objects.
@@ -84,15 +84,14 @@ class ObjectEntries:
             self.groups = [Entry(AllBut(frozenset(names)), shape.additional, ())]
         else:
             self.groups = []
-        self.counted_each: frozenset[int] = frozenset()
+        self.counted_each = self._never_running_out()
         self.is_counted = bool(shape.min_properties or shape.max_properties is not None)
         self.start = ObjectPlace(owed=frozenset(range(len(shape.witnesses))))
 
     def with_listed_groups(self) -> ObjectEntries:
         """The same objects, with the keys of small groups declared one by one.
 
-        For plans that remember which of the declared keys are written, of texts whose undeclared
-        keys are remembered elsewhere: those of large groups count each.
+        For plans that remember which of the declared keys are written.
         """
         found = copy(self)
         found.declared, found.groups = list(self.declared), []
@@ -104,13 +103,18 @@ class ObjectEntries:
                 found.declared += [self._declare(key, group.node) for key in keys]
         num_more = len(found.declared) - len(self.declared)
         found.is_required = self.is_required + [False] * num_more
-        if self._shape.min_properties <= MAX_LISTED:
-            found.counted_each = frozenset(
-                number
-                for number, group in enumerate(found.groups)
-                if isinstance(group.key, AllBut) or listed_keys(group.key) is None
-            )
+        found.counted_each = found._never_running_out()  # noqa: SLF001 - a copy of this object
         return found
+
+    def _never_running_out(self) -> frozenset[int]:
+        """The groups that surely have as many keys as an object must have."""
+        fewest = self._shape.min_properties
+        return frozenset(
+            number
+            for number, group in enumerate(self.groups)
+            if isinstance(group.key, AllBut)
+            or (isinstance(group.key, CodePointDfa) and has_many_keys(group.key, fewest))
+        )
 
     def keys(self) -> Iterator[str | CodePointDfa | AllBut]:
         """The keys of all entries."""
