@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
@@ -13,10 +11,11 @@ from fastapi import FastAPI
 
 from benchmarks.bfcl_answer import AnswerFile, Mode, SettingsError
 from benchmarks.bfcl_cases import read_cases
+from benchmarks.bfcl_options import make_parser, name_and_format
 from benchmarks.bfcl_report import Cost, as_table, mistake_rows, table_rows, write_report
 from benchmarks.bfcl_result import scores_of
 from benchmarks.bfcl_run import AnswerLimits, Question, answer_all
-from benchmarks.options import make_console, make_progress, positive
+from benchmarks.options import make_console, make_progress
 from engine.config import EngineConfig
 from server.assembly import load_server
 from server.config import ServerConfig
@@ -26,6 +25,7 @@ from server.models.resolve import resolve_model
 from server.quiet import quiet_transformers
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Sequence
 
     from rich.console import Console
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
         0; 1 where a constrained call is not valid under its schema; 2 where there are no cases,
         or the answers kept are of other settings.
     """
-    options = _parser().parse_args(arguments)
+    options = make_parser().parse_args(arguments)
     console = make_console()
     cases = read_cases(options.data, limit=options.limit, seed=options.seed)
     if not cases:
@@ -66,38 +66,6 @@ def main(arguments: Sequence[str]) -> int:
         write_report(options.output, found, costs, arguments)
         console.print(f"wrote bfcl.json, .md and .svg to {options.output}", highlight=False)
     return 0 if all(score.is_exact for score in found if score.mode is not Mode.FREE) else 1
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="tightrope eval bfcl", description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder of category.jsonl files")
-    parser.add_argument(
-        "--model", nargs="+", default=["smollm2-135m"], help="names or folders (%(default)s)"
-    )
-    parser.add_argument(
-        "--modes",
-        nargs="+",
-        type=Mode,
-        choices=list(Mode),
-        default=list(Mode),
-        help="free: no grammar; auto, required: tool_choice, with the grammar (all)",
-    )
-    parser.add_argument("--limit", type=positive, help="cases a category, drawn (all)")
-    parser.add_argument("--seed", type=int, default=1, help="of the draw (%(default)s)")
-    parser.add_argument("--batch", type=positive, default=16, help="at once (%(default)s)")
-    parser.add_argument("--threads", type=positive, default=1, help="of torch (%(default)s)")
-    parser.add_argument("--max-tokens", type=positive, default=256, help="an answer (%(default)s)")
-    parser.add_argument(
-        "--max-text-tokens",
-        type=positive,
-        default=96,
-        help="an answer that has begun no call by then counts as text (%(default)s)",
-    )
-    parser.add_argument(
-        "--answers", type=Path, help="file that keeps answers; those in it are not made again"
-    )
-    parser.add_argument("--output", type=Path, help="folder for bfcl.json, bfcl.md and bfcl.svg")
-    return parser
 
 
 def _answer_models(
@@ -154,12 +122,18 @@ def _answer_model(
     num_at_once: int,
     keep: Callable[[Answer], None],
 ) -> None:
-    folder = resolve_model(model, progress=TerminalProgress()).path
+    name, tool_format = name_and_format(model)
+    folder = resolve_model(name, progress=TerminalProgress()).path
     quiet_transformers()
     loaded = load_server(
         folder,
         EngineConfig(max_num_seqs=num_at_once),
-        ServerConfig(served_names=(model,), generation_timeout_s=86_400, queue_timeout_s=86_400),
+        ServerConfig(
+            served_names=(model,),
+            tool_format=tool_format,
+            generation_timeout_s=86_400,
+            queue_timeout_s=86_400,
+        ),
         EngineProcessConfig(engine_process=False),
         announce=lambda _stage: None,
     )

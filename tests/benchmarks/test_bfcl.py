@@ -177,7 +177,12 @@ def evaluate(tmp_path, monkeypatch, capsys):
             yield
 
         loaded = SimpleNamespace(services=make_services(text), lifespan=lifespan)
-        monkeypatch.setattr(bfcl, "load_server", lambda *arguments, **options: loaded)
+
+        def load_server(folder, engine_config, config, *others, **options):
+            loaded.services = make_services(text, config=config, names=config.served_names)
+            return loaded
+
+        monkeypatch.setattr(bfcl, "load_server", load_server)
         monkeypatch.setattr(bfcl, "resolve_model", lambda *a, **o: SimpleNamespace(path=tmp_path))
         status = bfcl.main(["--data", str(tmp_path), "--model", "tiny", *arguments])
         return status, loaded.services.engine.requests, capsys.readouterr().out
@@ -233,6 +238,15 @@ def test_a_run_that_is_stopped_reports_what_is_there(evaluate, tmp_path, monkeyp
     assert status == 0
     assert "stopped; this is what is there:" in shown
     assert "1 of 1 (100 %)" in shown
+
+
+def test_a_model_may_be_served_with_another_format_of_calls(evaluate):
+    name = "tiny@json_block"
+    fenced = '```json\n{{\n  "name": "area",\n  "arguments": {}\n}}\n```'
+    arguments = ("--max-text-tokens", "150", "--modes", "auto", "--model")
+    assert "2 of 2 (100 %)" in evaluate(*arguments, name, text=fenced.format(RIGHT.arguments))[2]
+    shown = evaluate(*arguments, "tiny", text=fenced.format(RIGHT.arguments))[2]
+    assert "0 of 2 (0 %)" in shown
 
 
 def test_an_answer_ends_where_it_is_lost_or_is_text(evaluate, tmp_path):
