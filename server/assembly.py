@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from grammars.backends.base import get_backend
-from server.backend import load_backend, load_tokenizer, make_vocabulary
+from server.backend import load_backend
 from server.chat.prompt import PromptBuilder
 from server.chat.template import ChatTemplate
 from server.engine_client import EngineClient
@@ -21,14 +21,17 @@ from server.errors import StartupError
 from server.grammar_compiler import GrammarCompiler
 from server.logs import log_settings
 from server.metrics import Metrics
+from server.quiet import quiet_transformers
 from server.routes.health import installed_version
 from server.services import ServedModel, Services
+from server.tokenizer import load_tokenizer, make_vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
     from fastapi import FastAPI
+    from transformers import PreTrainedTokenizerFast
 
     from engine.config import EngineConfig
     from engine.model_info import ModelInfo
@@ -101,13 +104,11 @@ def load_server(
     """
     names = server_config.served_names or (model_folder.name,)
     aliases = tuple(_alias(given, names) for given in server_config.model_alias)
-    announce("Loading the tokenizer")
-    tokenizer = load_tokenizer(model_folder)
     engine: RunningEngine
     compiler: Compiler
     if process_config.engine_process:
-        engine = _launch_engine(
-            model_folder, engine_config, server_config, process_config, announce
+        engine, tokenizer = asyncio.run(
+            _launch_engine(model_folder, engine_config, server_config, process_config, announce)
         )
         compiler = engine
         vocabulary = make_vocabulary(tokenizer, engine.info)
@@ -120,6 +121,7 @@ def load_server(
             announce=announce,
         )
         engine = backend.engine
+        tokenizer = load_tokenizer(model_folder)
         vocabulary = backend.vocabulary
         compiler = GrammarCompiler(
             backend.compile_spec,
@@ -152,13 +154,14 @@ def load_server(
     return LoadedServer(services, engine)
 
 
-def _launch_engine(
+async def _launch_engine(
     model_folder: Path,
     engine_config: EngineConfig,
     server_config: ServerConfig,
     process_config: EngineProcessConfig,
     announce: Callable[[str], None],
-) -> ProcessEngine:
+) -> tuple[ProcessEngine, PreTrainedTokenizerFast]:
+    """The engine in a process of its own, and our tokenizer, which we load meanwhile."""
     get_backend(server_config.grammar_backend)  # an unknown one is told before the slow part
     start = Start(
         model_folder=str(model_folder),
@@ -172,8 +175,21 @@ def _launch_engine(
         logs=log_settings(),
     )
     silence_s = process_config.engine_loading_silence_s
-    child = asyncio.run(launch(start, announce=announce, silence_s=silence_s))
-    return ProcessEngine(child, start, process_config, announce=announce)
+    launching = asyncio.create_task(launch(start, announce=announce, silence_s=silence_s))
+    await asyncio.sleep(0)  # the process starts before we are busy
+    loading = asyncio.create_task(asyncio.to_thread(_load_tokenizer, model_folder))
+    child = await launching  # a tokenizer that it cannot load either, it tells of
+    try:
+        tokenizer = await loading
+    except BaseException:
+        await child.end()
+        raise
+    return ProcessEngine(child, start, process_config, announce=announce), tokenizer
+
+
+def _load_tokenizer(model_folder: Path) -> PreTrainedTokenizerFast:
+    quiet_transformers()
+    return load_tokenizer(model_folder)
 
 
 def _facts(engine: RunningEngine) -> str:

@@ -5,29 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from transformers import AutoTokenizer, PreTrainedTokenizerFast
-
+from engine import kernel_list as engine_kernels
 from engine.async_engine import AsyncEngine
-from engine.load import load_engine
 from grammars.backends.base import get_backend
 from grammars.cache import GrammarCache
 from grammars.errors import GrammarError
 from grammars.masks.warmup import warm_up
 from grammars.spec import JsonObject
-from grammars.vocabulary import Vocabulary
 from server.device_automata import DeviceAutomata
 from server.errors import StartupError
 from server.kernels.precompile import compiling_kernels
 from server.kernels.table import KERNELS
+from server.quiet import quiet_transformers
+from server.tokenizer import load_tokenizer, make_vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from engine.config import EngineConfig
-    from engine.model_info import ModelInfo
     from grammars.protocol import CompiledGrammar
     from grammars.spec import GrammarSpec
+    from grammars.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +70,19 @@ def load_backend(
         EngineError: the engine refuses the model or an option.
     """
     with compiling_kernels(KERNELS, announce) as wait_for_kernels:
+        # Here, because it takes seconds (torch, transformers), in which the kernels are compiled.
+        from engine.load import load_engine
+
+        quiet_transformers()
         tokenizer = load_tokenizer(model_folder)
+        wait_for_kernels(engine_kernels.KERNELS)  # its self-test would compile them once more
         engine = AsyncEngine(
             load_engine(model_folder, engine_config, lambda stage: announce(f"Engine: {stage}"))
         )
         announce("Building the vocabulary and its token trie")
         vocabulary = make_vocabulary(tokenizer, engine.info)
         announce("Loading the kernels of grammars (compiled at the first start on a machine)")
-        wait_for_kernels()
+        wait_for_kernels(KERNELS)
     try:
         backend = get_backend(grammar_backend)
         warm_up(vocabulary, lambda kernel: announce(f"Compiling the kernel {kernel}"))
@@ -94,39 +98,3 @@ def load_backend(
         cache,
         DeviceAutomata(engine_config.automata_bytes) if follows else None,
     )
-
-
-def load_tokenizer(model_folder: Path) -> PreTrainedTokenizerFast:
-    """The model's tokenizer; no code from the folder, nothing from the network.
-
-    Raises:
-        StartupError: there is none, or not in the form of a tokenizer.json.
-    """
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(
-            model_folder, trust_remote_code=False, local_files_only=True
-        )
-    except (OSError, ValueError) as error:
-        raise StartupError(f"{model_folder.name} has no usable tokenizer: {error}") from error
-    if not isinstance(tokenizer, PreTrainedTokenizerFast):
-        raise StartupError(f"{model_folder.name} has no tokenizer.json; convert its tokenizer")
-    return tokenizer
-
-
-def make_vocabulary(tokenizer: PreTrainedTokenizerFast, info: ModelInfo) -> Vocabulary:
-    """The vocabulary of a tokenizer, as wide as the model's output head.
-
-    Raises:
-        StartupError: the tokenizer cannot be used.
-    """
-    end_token_ids = set(info.eos_token_ids)
-    if tokenizer.eos_token_id is not None:
-        end_token_ids.add(tokenizer.eos_token_id)
-    try:
-        return Vocabulary(
-            tokenizer.backend_tokenizer.to_str().encode(),
-            padded_size=info.padded_vocab_size,
-            end_token_ids=end_token_ids,
-        )
-    except (GrammarError, ValueError) as error:
-        raise StartupError(f"{info.name} cannot be served: {error}") from error

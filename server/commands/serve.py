@@ -19,7 +19,6 @@ from server.logs import LogFormat, LogSettings, set_up_logging
 from server.models.catalog import DEFAULT_MODEL
 from server.models.progress import TerminalProgress
 from server.models.resolve import resolve_model
-from server.quiet import quiet_transformers
 from server.serve import run_server
 from server.tracing import load_tracing
 
@@ -48,7 +47,6 @@ def main(arguments: list[str]) -> int:
     tracing = load_tracing(os.environ)
     get_backend(server_config.grammar_backend)  # an unknown one is told before the slow part
     model = resolve_model(parsed.model, progress=TerminalProgress())
-    quiet_transformers()
     if not server_config.served_names:
         server_config = replace(server_config, served_names=(model.name,))
     console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)

@@ -13,7 +13,6 @@ from typing import Final
 
 from server.engine_process.channel import Channel, ChannelClosedError
 from server.engine_process.host import host_engine
-from server.quiet import quiet_transformers
 
 _SWITCH_INTERVAL_S: Final = 5e-5
 """How long a compile may keep the interpreter while the step loop waits for it (Python: 5 ms).
@@ -29,7 +28,6 @@ def main() -> None:
     """Serve the engine on the inherited socket; ends when the other process does."""
     _die_with_parent()
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    quiet_transformers()
     sys.setswitchinterval(_SWITCH_INTERVAL_S)
     channel = Channel(socket.socket(fileno=int(sys.argv[1])))
     try:

@@ -15,7 +15,7 @@ def main() -> None:
         sys.stderr.write(f"{line}\n")
 
     with compiling_kernels(KERNELS, announce) as wait:
-        wait()
+        wait(KERNELS)
 
 
 if __name__ == "__main__":

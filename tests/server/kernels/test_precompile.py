@@ -40,7 +40,7 @@ def make_module(tmp_path, monkeypatch):
 def compile_ahead(table, num_processors=2):
     said: list[str] = []
     with compiling_kernels(table, said.append, num_processors=num_processors) as wait:
-        wait()
+        wait(table)
     return said
 
 

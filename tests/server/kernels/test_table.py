@@ -44,7 +44,7 @@ CONSTRAINTS = [
 SAMPLING = [{"temperature": 0}, {"top_p": 0.5, "seed": 1}, {"logprobs": True, "min_p": 0.1}]
 
 with compiling_kernels(KERNELS, lambda line: None, num_processors=2) as wait:
-    wait()
+    wait(KERNELS)
 assert not find_missing(KERNELS)
 folder = Path(sys.argv[1]) / "tiny"
 folder.mkdir()
