@@ -71,7 +71,14 @@ class _InArray:
     template: Template
 
 
-_Made: TypeAlias = _BeforeValue | _InObject | _InArray
+@dataclass(frozen=True, slots=True)
+class _AtEnd:
+    """A state in which the text is complete and nothing can follow."""
+
+    tag: int
+
+
+_Made: TypeAlias = _BeforeValue | _InObject | _InArray | _AtEnd
 
 
 class JsonStates:
@@ -139,6 +146,8 @@ class JsonStates:
                 )
             case ArrayElement():
                 return self._in_array(item.tag, config)
+            case Done():
+                return self._at_end(item.tag)
             case _:
                 return None
 
@@ -153,6 +162,8 @@ class JsonStates:
                 config = frame.config(place, is_first=is_first)
             case _InArray(tag, element):
                 config = element
+            case _AtEnd(tag):
+                return (Item(tag, DONE),)
             case _:
                 assert_never(made)
         return (Item(tag, self._configs.intern(config)),)
@@ -188,6 +199,8 @@ class JsonStates:
                     is_object = label == template.object_label
                     inner = self._inside(value.context, value.node, is_object=is_object)
                     self._tables.set_action(state, label, Push(then, inner))
+            case _AtEnd():
+                raise AssertionError("nothing is read after the end")
             case _:
                 assert_never(made)
 
@@ -267,6 +280,14 @@ class JsonStates:
             pop_outcome=1 << tag,
         )
         self._made[state] = _InArray(tag, config, then, template)
+        return state
+
+    def _at_end(self, tag: int) -> int:
+        self._tables.check_num_states(self._max_states)
+        state = self._tables.add_state(
+            lexer_start=DEAD, num_labels=0, is_final=True, full_outcome=1
+        )
+        self._made[state] = _AtEnd(tag)
         return state
 
     def _inside(self, context: JsonContext, node: NodeId, *, is_object: bool) -> int:

@@ -52,7 +52,7 @@ _NAMING_KEYWORDS: Final = frozenset(
 """Keywords without which a schema is neither named nor refers to anything."""
 
 _NAMED_TEXT: Final = re.compile(
-    r'"(?:%s)"\s*:|\\u' % "|".join(re.escape(k) for k in sorted(_NAMING_KEYWORDS - {"$schema"}))
+    r'"(?:' + "|".join(map(re.escape, sorted(_NAMING_KEYWORDS - {"$schema"}))) + r')"\s*:|\\u'
 )
 """What the text of a document has if some schema in it may be named or refer to one."""
 
