@@ -41,6 +41,9 @@ _CONFIGURATION_BYTES: Final = 1200
 _ENTRY_BYTES: Final = 250
 """Rough sizes of what Python keeps: a configuration; a known step or an entry of the mask cache."""
 
+_CALLS_PER_LOOK: Final = 16
+"""Steps and masks between two looks at these bytes."""
+
 
 class AutomatonGrammar:
     """The automaton of a grammar over the tokens of a vocabulary; implements `CompiledGrammar`.
@@ -110,7 +113,7 @@ class AutomatonGrammar:
             )
         )
         self._num_steps = 0
-        self._num_checked = 0  # what was known when its bytes were last added up
+        self._num_calls = 0  # of `_make_room`
         with tables.lock:
             self._start = self._steps.start(root, tables.lexer_start(root))
 
@@ -283,25 +286,18 @@ class AutomatonGrammar:
         return self._rows.without(row, refused) if refused else row
 
     @property
-    def _num_entries(self) -> int:
-        num_hops = 0 if self._distinct is None else self._distinct.num_hops
-        return self._num_steps + num_hops + len(self._masks)
-
-    @property
     def _cache_bytes(self) -> int:
+        num_hops = 0 if self._distinct is None else self._distinct.num_hops
         return (
             self._rows.num_bytes
             + _CONFIGURATION_BYTES * len(self._configurations)
-            + _ENTRY_BYTES * self._num_entries
+            + _ENTRY_BYTES * (self._num_steps + num_hops + len(self._masks))
         )
 
     def _make_room(self) -> None:
         """Forget what is known when it takes too much; texts under way keep their configuration."""
-        num_known = self._num_entries + self._rows.num_bytes
-        if num_known == self._num_checked:
-            return
-        self._num_checked = num_known
-        if self._cache_bytes <= self._max_cache_bytes:
+        self._num_calls += 1
+        if self._num_calls % _CALLS_PER_LOOK or self._cache_bytes <= self._max_cache_bytes:
             return
         self._configurations.clear()
         self._masks.clear()

@@ -107,8 +107,11 @@ class DistinctConfigurations:
         """
         if self._is_plain:
             return self._reader.refused_by_scan(self._point(configuration), words)
+        if configuration.point is not None:
+            return self._reader.refused(configuration.point, words)
         if configuration.keys is None:
-            return self._reader.refused(self._point(configuration), words)
+            opening = self._reader.opening(words)
+            return self._refused_among(opening, configuration) if opening else []
         return self._refused_by_keys(configuration, configuration.keys, words)
 
     def free_configurations(self, configuration: Configuration) -> list[tuple[int, Configuration]]:
@@ -137,13 +140,14 @@ class DistinctConfigurations:
         frame = keys.frames[-1]
         ending = self._key_tokens.ending(frame.text, frame.keys) if frame.is_open else []
         refused = [token_id for found in ending for token_id in allowed_among(found, words)]
-        unsure = self._key_tokens.following(keys.frames)
-        if unsure:
-            point = self._point(configuration)
-            for found in unsure:
-                among = allowed_among(found, words)
-                refused += (t for t in among if self._reader.read(point, t) is None)
+        for found in self._key_tokens.following(keys.frames):
+            refused += self._refused_among(allowed_among(found, words), configuration)
         return refused
+
+    def _refused_among(self, token_ids: list[int], configuration: Configuration) -> list[int]:
+        """Those of some tokens that the plain walk refuses."""
+        point = self._point(configuration)
+        return [t for t in token_ids if self._reader.read(point, t) is None]
 
     def _point(self, configuration: Configuration) -> DistinctPoint:
         if configuration.point is not None:
@@ -194,14 +198,11 @@ def _is_told(hop: Hop, keys: KeyPoint) -> bool:
 
 def _after_keys(depth: int, keys: KeyPoint | None, hop: Hop) -> Configuration | None:
     """The configuration after a token of which keys tell all; None where it is refused."""
+    frames = frames_after(() if keys is None else keys.frames, depth, hop)
+    if not frames:
+        return None if frames is None else hop.configuration
     if keys is None:
-        frames = frames_after((), depth, hop)
-        if not frames:
-            return hop.configuration
         scanned = scan_all(hop.data[hop.num_before_keys :], OUTSIDE)
     else:
-        frames = frames_after(keys.frames, depth, hop)
-        if not frames:
-            return None if frames is None else hop.configuration
         scanned = scan_all(hop.data, keys.scanned)
     return keyed(hop.configuration, frames, scanned)

@@ -19,13 +19,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grammars.masks.distinct_walk import DistinctPoint, DistinctWalk
+    from grammars.masks.reference import PlainConfiguration
     from grammars.masks.token_symbols import TokenSymbols
     from grammars.protocol import Bitmask
     from grammars.vocabulary import Vocabulary
 
 _COMMA: Final = ord(",")
+_SPACE: Final = ord(" ")
+_OUTSIDE_BYTES: Final = frozenset(b'{}[],: "+-.0123456789Eaeflnrstu')
+_BEFORE_VALUES: Final = (b"[", b"{", b",", b":")
 _CROSSES: Final = re.compile(rb'(?:^|["\]}0-9el]),')
 _CROSSES_FROM_STRING: Final = re.compile(rb'"[\]}]*,')
+_BEGINS_ONLY: Final = re.compile(rb'[^,]*, ?[\[{]*(?:"[^"\\,]*)?', re.DOTALL)
+
+_MAX_PLACES: Final = 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,11 +43,13 @@ class CrossingTokens:
         outside: int32; those that may begin outside of strings.
         in_string: int32; those that may begin in a string.
         nowhere: int32; those that may open a frame and do so in it.
+        begins_only: those that cannot end a text which they begin.
     """
 
     outside: NDArray[np.int32]
     in_string: NDArray[np.int32]
     nowhere: NDArray[np.int32]
+    begins_only: frozenset[int]
 
 
 def crossing_tokens(vocabulary: Vocabulary) -> CrossingTokens:
@@ -50,19 +59,28 @@ def crossing_tokens(vocabulary: Vocabulary) -> CrossingTokens:
         outside=_ids(t for t, _ in found),
         in_string=_ids(t for t, data in found if _CROSSES_FROM_STRING.search(data)),
         nowhere=_ids(t for t, data in found if _crosses_inside(data)),
+        begins_only=frozenset(t for t, data in found if _BEGINS_ONLY.fullmatch(data)),
     )
 
 
 def _crosses_inside(data: bytes) -> bool:
-    """Whether a comma stands in a bracket that is opened before it, in or outside of a string."""
-    for state in (OUTSIDE, scan_all(b'"', OUTSIDE)):
-        depth, scanned = 0, state
-        for byte in data:
-            if scanned == OUTSIDE:
-                if byte == _COMMA and depth > 0:
-                    return True
-                depth = max(0, depth + (byte in b"[{") - (byte in b"]}"))
-            _, scanned = scan(byte, scanned)
+    """Whether a token can open a frame, write a text in it and go on to the next."""
+    return any(_opens_and_crosses(data, state) for state in (OUTSIDE, scan_all(b'"', OUTSIDE)))
+
+
+def _opens_and_crosses(data: bytes, scanned: int) -> bool:
+    """The same for a token that begins outside of strings, or in one."""
+    depth, before = 0, b""
+    for position, byte in enumerate(data):
+        if scanned == OUTSIDE:
+            follows_value = before not in _BEFORE_VALUES
+            if byte == _COMMA and depth > 0:
+                return follows_value
+            if byte not in _OUTSIDE_BYTES or (byte == _COMMA and not follows_value):
+                return False
+            depth = max(0, depth + (byte in b"[{") - (byte in b"]}"))
+            before = before if byte == _SPACE else data[position : position + 1]
+        _, scanned = scan(byte, scanned)
     return False
 
 
@@ -85,6 +103,7 @@ class DistinctTokens:
         self._crossing = vocabulary.derive(crossing_tokens)
         self._children = vocabulary.derive(_trie_children)
         self._sure = SureTokens()
+        self._leads_on: dict[PlainConfiguration, dict[int, bool]] = {}
 
     def read(self, point: DistinctPoint, token_id: int) -> DistinctPoint | None:
         """The point after a token; None where it is refused, or nothing new could follow."""
@@ -99,17 +118,18 @@ class DistinctTokens:
         one, and those that begin a new text.
 
         Args:
-            point: where.
+            point: where; in a frame at least.
             words: the tokens that the automaton allows there.
         """
         found = [t for tokens in self._repeating(point) for t in allowed_among(tokens, words)]
-        if not point.frames:
-            crossing = self._crossing.nowhere
-        elif point.scanned == OUTSIDE:
-            crossing = self._crossing.outside
-        else:
-            crossing = self._crossing.in_string
+        is_outside = point.scanned == OUTSIDE
+        crossing = self._crossing.outside if is_outside else self._crossing.in_string
         return [*found, *self._refused_crossing(point, allowed_among(crossing, words))]
+
+    def opening(self, words: Bitmask) -> list[int]:
+        """The tokens of a row that may open a frame and repeat something inside of it."""
+        crossing = self._crossing.nowhere
+        return allowed_among(crossing, words) if len(crossing) else []
 
     def refused_by_scan(self, point: DistinctPoint, words: Bitmask) -> list[int]:
         """The same, token by token: the plain reference."""
@@ -128,11 +148,27 @@ class DistinctTokens:
         for token_id in token_ids:
             begin, end = self._tokens.begin[token_id], self._tokens.end[token_id]
             is_new = self._tokens.symbols[begin] not in may_stay  # the text that the token ends
-            is_sure = self._sure.has(point, token_id)
+            is_sure = self._sure.has(point, token_id) or self._goes_on(point.plain, token_id)
             if not (is_new and is_sure):
                 after = self._walk.read(point, self._tokens.symbols[begin:end].tolist())
                 if after is None or not (is_sure or self._is_alive(point, token_id, after)):
                     yield token_id
+
+    def _goes_on(self, place: PlainConfiguration, token_id: int) -> bool:
+        """Whether what a crossing token begins can be any of infinitely many texts."""
+        if token_id not in self._crossing.begins_only:
+            return False
+        known = self._leads_on.get(place)
+        if known is None:
+            if len(self._leads_on) >= _MAX_PLACES:
+                self._leads_on.clear()
+            known = self._leads_on[place] = {}
+        if token_id not in known:
+            begin, end = self._tokens.begin[token_id], self._tokens.end[token_id]
+            symbols = self._tokens.symbols[begin:end].tolist()
+            after = self._walk.read_plainly(place, symbols)
+            known[token_id] = after is not None and self._walk.leads_on(after)
+        return known[token_id]
 
     def _is_alive(self, point: DistinctPoint, token_id: int, after: DistinctPoint) -> bool:
         """Whether the text can be completed after a crossing token."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from grammars.automata.dfa import DEAD, NUM_BYTES
+from grammars.masks.endless import EndlessTerminals
 from grammars.masks.json_scan import OUTSIDE, scan, unwritten_bytes
 from grammars.masks.spellings import Cursor, cursors_of, form_of
 from grammars.pushdown.distinct import Distinct
@@ -129,10 +130,10 @@ class DistinctPoint:
     @property
     def is_free(self) -> bool:
         """Whether no text of a frame may still become an earlier one, nor is about to begin."""
-        return not self._is_before_element and all(frame.is_free for frame in self.frames)
+        return not self.is_before_element and all(frame.is_free for frame in self.frames)
 
     @property
-    def _is_before_element(self) -> bool:
+    def is_before_element(self) -> bool:
         """Whether the comma before an element has been read, but perhaps not yet its gap."""
         if not self.frames or self.plain.is_fresh:
             return False
@@ -149,7 +150,7 @@ class DistinctPoint:
     def expected_bytes(self) -> frozenset[int]:
         """The bytes of canonical spelling with which a text stays among earlier ones."""
         frames = self.frames
-        if self._is_before_element:
+        if self.is_before_element:
             frames = (*frames[:-1], frames[-1].opened())
         return frozenset(
             cursor.text[cursor.offset]
@@ -184,6 +185,7 @@ class DistinctWalk:
         self._walk = walk
         self._states = states
         self._tables = tables
+        self._endless = EndlessTerminals(tables)
         self._bytes: dict[int, bytes] = {}
 
     def read(self, point: DistinctPoint, symbols: Iterable[int]) -> DistinctPoint | None:
@@ -210,7 +212,25 @@ class DistinctWalk:
 
     def is_alive(self, point: DistinctPoint) -> bool:
         """Whether the text can be completed; the point itself comes of steps that are alive."""
-        return point.is_free or any(True for _ in self._ways(point))
+        return (
+            point.is_free
+            or self._endless.at(point.plain)
+            or (point.is_before_element and self.leads_on(point.plain))
+            or any(True for _ in self._ways(point))
+        )
+
+    def leads_on(self, place: PlainConfiguration) -> bool:
+        """Whether infinitely many texts of one terminal can follow, of the next one if need be."""
+        if self._endless.at(place):
+            return True
+        fired = None if place.is_fresh else self._walk.fire(place)
+        return fired is not None and self._endless.at(fired)
+
+    def read_plainly(
+        self, place: PlainConfiguration, symbols: Iterable[int]
+    ) -> PlainConfiguration | None:
+        """Where the automaton alone comes to."""
+        return self._walk.read(place, symbols)
 
     def count_ways(self, point: DistinctPoint, most: int) -> int:
         """How many different texts of the innermost frame may come next, `most` at most."""

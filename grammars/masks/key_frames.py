@@ -46,10 +46,18 @@ class KeyFrame(NamedTuple):
         """The frame after its state has changed; None where that ended an earlier key again."""
         if not self.is_open:
             return KeyFrame(self.depth, self.keys)
-        key = self.text.rstrip(b": ")
-        if key in self.keys:
+        if self.is_repeat:
             return None
-        return KeyFrame(self.depth, self.keys | {key}, is_open=False)
+        return KeyFrame(self.depth, self.keys | {self._key}, is_open=False)
+
+    @property
+    def is_repeat(self) -> bool:
+        """Whether the text is an earlier key, and perhaps what follows it."""
+        return self._key in self.keys
+
+    @property
+    def _key(self) -> bytes:
+        return self.text.rstrip(b": ")
 
 
 class KeyPoint(NamedTuple):
@@ -103,7 +111,7 @@ def _fed(frames: tuple[KeyFrame, ...], data: bytes) -> tuple[KeyFrame, ...] | No
     if not data or not frames or not frames[-1].is_open:
         return frames
     frame = frames[-1].fed(data)
-    return None if frame.text in frame.keys else (*frames[:-1], frame)
+    return None if frame.is_repeat else (*frames[:-1], frame)
 
 
 def keyed(shared: Configuration, frames: tuple[KeyFrame, ...], scanned: int) -> Configuration:

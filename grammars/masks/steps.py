@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from grammars.masks.walk import (
     COUNTED,
+    FIRED_STATE,
     IS_COMPLETE,
     IS_FRESH,
     LEXER,
@@ -16,13 +19,25 @@ from grammars.masks.walk import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from grammars.masks.configuration import Configuration, ConfigurationTable
     from grammars.masks.runner import Runner
+
+
+def _at_rest(configuration: Configuration) -> list[int]:
+    """The columns of a point that is in a configuration, see `walk.step`."""
+    return [
+        configuration.state,
+        configuration.lexer,
+        configuration.counted,
+        configuration.is_fresh,
+        configuration.is_complete,
+        0,
+        0,
+    ]
 
 
 class Steps:
@@ -51,15 +66,19 @@ class Steps:
         point = result[:PUSHED].tolist()
         if point[STATE] == 0:
             return None
+        if point == _at_rest(configuration):
+            return configuration
         pushed = result[PUSHED : PUSHED + point[NUM_PUSHED]].tolist()
         return self._at(configuration, point, pushed)
 
-    def fired(self) -> Iterator[tuple[int, int, int]]:
+    def fired(self) -> list[list[int]]:
         """What fired in the last `after` that was not refused, see `Workspace.fired`."""
-        for num_read, change, state in self._runner.fired.tolist():
-            if state == 0:
-                return
-            yield num_read, change, state
+        fired = self._runner.fired
+        if fired[0, FIRED_STATE] == 0:
+            return []
+        num_fired = int(np.argmin(fired[:, FIRED_STATE] != 0))
+        rows: list[list[int]] = fired[:num_fired].tolist()
+        return rows
 
     def after_all(
         self, configuration: Configuration

@@ -54,16 +54,17 @@ TINY_CONTROLS = ("<|end|>", "<|stop|>", "<null>", "<call>", "</call>")
 TINY_PADDED_SIZE = 320
 
 
-def tiny_tokenizer_json(**changes: Any) -> bytes:
+def tiny_tokenizer_json(*more: str, **changes: Any) -> bytes:
     """A byte-level BPE: token i < 256 is byte i, then `TINY_MERGES`, a reserved row, the controls.
 
     Args:
+        more: texts of tokens, and of their beginnings, after `TINY_MERGES`.
         changes: top-level entries to replace.
     """
     alphabet = byte_alphabet()
     vocab = {alphabet[byte]: byte for byte in range(256)}
     merges: list[str] = []
-    for text in TINY_MERGES:
+    for text in (*TINY_MERGES, *more):
         _add_merges("".join(alphabet[byte] for byte in text.encode()), vocab, merges)
     vocab["[unused0]"] = len(vocab)
     byte_level = {
@@ -89,12 +90,17 @@ def tiny_tokenizer_json(**changes: Any) -> bytes:
     return json.dumps(document | changes).encode()
 
 
-@lru_cache(maxsize=1)
-def tiny_vocabulary() -> Vocabulary:
-    """The tiny tokenizer in a model with padding rows; `<|end|>` and `<|stop|>` end a text."""
-    source = tiny_tokenizer_json()
+@lru_cache(maxsize=4)
+def tiny_vocabulary(*more: str) -> Vocabulary:
+    """The tiny tokenizer in a model with padding rows; `<|end|>` and `<|stop|>` end a text.
+
+    Args:
+        more: texts of tokens, as in `tiny_tokenizer_json`.
+    """
+    source = tiny_tokenizer_json(*more)
     ends = [added["id"] for added in json.loads(source)["added_tokens"] if added["special"]]
-    return Vocabulary(source, padded_size=TINY_PADDED_SIZE, end_token_ids=ends)
+    num_more = sum(map(len, more))
+    return Vocabulary(source, padded_size=TINY_PADDED_SIZE + num_more, end_token_ids=ends)
 
 
 def _add_merges(text: str, vocab: dict[str, int], merges: list[str]) -> None:
