@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+# Clients have environments of their own: `make test-clients`.
+collect_ignore = ["clients"]
+
 # Triton reads this when it is first imported: without a device its kernels are interpreted.
 if not Path("/dev/nvidiactl").exists():
     os.environ["TRITON_INTERPRET"] = "1"

@@ -35,7 +35,9 @@ def make(folder, *arguments):
 
 def test_make_alone_lists_the_targets(clone):
     targets = [line.split()[1] for line in make(clone).splitlines()]
-    assert targets == ["help", "serve", "test", "lint", "check", "fuzz", "hostile", "bench"]
+    assert targets == [
+        *("help", "serve", "test", "lint", "check", "fuzz", "hostile", "test-clients", "bench")
+    ]
 
 
 @pytest.mark.parametrize("target", ["serve", "test", "check", "fuzz", "hostile", "bench"])
@@ -72,6 +74,27 @@ def test_torch_is_held_only_where_there_is_no_cuda(clone, has_cuda, is_constrain
         env={"PATH": f"{tool.parent}:{os.environ['PATH']}"},
     ).stdout
     assert ("constraints-cpu.txt --editable" in plan) is is_constrained
+
+
+@pytest.mark.parametrize("has_npm", [True, False])
+def test_clients_get_environments_of_their_own_and_those_for_node_where_npm_is(clone, has_npm):
+    (clone / "tests/clients/node").mkdir(parents=True)
+    (clone / "tests/clients/node/package.json").touch()
+    tools = clone / "bin"
+    tools.mkdir()
+    for name in ("make", "sh", "python3", *(["npm"] if has_npm else [])):
+        (tools / name).symlink_to(shutil.which(name) or "/bin/true")
+    plan = subprocess.run(
+        [tools / "make", "-C", clone, "--dry-run", "test-clients"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PATH": str(tools)},
+    ).stdout
+    for name in ("clients", "clients-instructor"):
+        assert f"-m pip install --requirement requirements/{name}.txt" in plan
+        assert f".venv-{name}/bin/python -m pytest" in plan
+    assert ("npm install" in plan) is has_npm
 
 
 def test_serve_passes_model_and_options_on(clone):
