@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +15,6 @@ from grammars.pushdown.distinct import Distinct, distinct_in, forbids_repeat
 from grammars.pushdown.items import Item, distinct_items
 from grammars.pushdown.json_states import JsonStates
 from grammars.pushdown.layout import StateColumn
-from grammars.pushdown.lexers import lexer_of
 from grammars.pushdown.member_lexers import MemberLexers
 from grammars.pushdown.outer_frame import expand_outer_frame
 from grammars.pushdown.refusals import ambiguous_parts
@@ -67,15 +65,7 @@ class StructuralStates:
         self._contexts = Contexts(limits, vocabulary.missing_bytes)
         self._beginnings = Beginnings(self._configs, self._contexts, limits.max_states)
         self._transitions = Transitions(self._configs, vocabulary, limits.max_states)
-        self._member_lexers = MemberLexers(
-            tables,
-            partial(
-                lexer_of,
-                max_states=limits.max_states,
-                missing_bytes=vocabulary.missing_bytes,
-                has_first=True,
-            ),
-        )
+        self._member_lexers = MemberLexers(tables, limits.max_states, vocabulary.missing_bytes)
         self._reader = StateReader(
             self._configs,
             self._transitions,

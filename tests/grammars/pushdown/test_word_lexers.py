@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grammars.pushdown.layouts import spell
+from grammars.automata.pattern_dfa import search
+from grammars.pushdown.layouts import Closing, spell
 from grammars.pushdown.lexers import write_lexer
 from grammars.pushdown.terminals import Key, OtherKey, Strings, Terminal, Word
-from grammars.pushdown.word_lexers import MAX_WORD_BYTES, word_lexer
+from grammars.pushdown.word_lexers import MAX_WORD_BYTES, member_lexer, word_lexer
 from grammars.schema.plans import AllBut
 from grammars.schema.value import StringSet
 
@@ -121,6 +123,28 @@ def test_other_keys_are_all_but_the_declared_ones(declared, read, follows, gap, 
             if after and (after, plain_after) not in seen:
                 seen.add((after, plain_after))
                 pending.append((text + bytes([byte]), after, plain_after))
+
+
+@settings(max_examples=60, deadline=None)
+@given(names=st.sets(st.sampled_from(NAMES), min_size=1), is_open=st.booleans(), gap=GAPS)
+def test_the_lexer_of_members_is_that_of_their_terminals(names, is_open, gap):
+    keys = [*sorted(names), *([AllBut(frozenset(names))] if is_open else [])]
+    members = [
+        Key(spell(key), True, gap) if isinstance(key, str) else OtherKey(key, True, gap)
+        for key in keys
+    ]
+    fast = member_lexer((*keys, Closing.BRACKET), gap)
+    plain = word_lexer((*members, Word((b"}",))), has_first=True)
+    assert fast is not None
+    assert plain is not None
+    assert fast.items == plain.items
+    assert np.array_equal(fast.dfa.next_state, plain.dfa.next_state)
+    assert np.array_equal(fast.dfa.symbol_class, plain.dfa.symbol_class)
+    assert np.array_equal(fast.dfa.label, plain.dfa.label)
+
+
+def test_keys_of_a_language_are_no_words():
+    assert member_lexer((search("^x"), Closing.BRACKET), b" ") is None
 
 
 @pytest.mark.parametrize(
