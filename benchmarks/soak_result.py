@@ -99,9 +99,9 @@ class SoakReport:
             ),
             (
                 "p99 of being told that there is no room: "
-                + ("nothing was shed" if shed_ms is None else f"{shed_ms:.0f} ms")
+                + ("nobody was: raise --soak-seconds" if shed_ms is None else f"{shed_ms:.0f} ms")
                 + f", at most {MAX_SHED_MS} ms",
-                shed_ms is None or shed_ms <= MAX_SHED_MS,
+                shed_ms is not None and shed_ms <= MAX_SHED_MS,
             ),
             (
                 f"memory grown behind the overload: {growth_mb:.0f} MB, under {MAX_GROWTH_MB} MB",

@@ -151,7 +151,7 @@ def spread(p99):
 
 USUAL = LoadResult(
     load="usual", rate=1, num_requests=9, num_right=9, num_shed=0, faults=[], goodput=1,
-    shed_p99_ms=None, most_waiting=0, memory_mb=100, begin_s=0, end_s=9,
+    shed_p99_ms=9, most_waiting=0, memory_mb=100, begin_s=0, end_s=9,
 )  # fmt: skip
 
 
@@ -162,6 +162,7 @@ USUAL = LoadResult(
         ({"goodput": 0.89}, {}, 2, "goodput"),
         ({"most_waiting": 33}, {}, 2, "longest queue"),
         ({"shed_p99_ms": 251}, {}, 2, "p99 of being told"),
+        ({"shed_p99_ms": None}, {}, 2, "p99 of being told that there is no room: nobody was"),
         ({}, {"memory_mb": 164}, 2, "memory grown"),
         ({}, {}, 2.01, "p99 between two tokens"),
         ({"faults": ["not JSON"]}, {}, 2, "wrong answers: not JSON"),
