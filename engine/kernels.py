@@ -19,13 +19,15 @@ Result = TypeVar("Result")
 _LIBERTIES = frozenset({"reassoc", "contract", "nsz", "arcp"})
 """They let LLVM use vector registers in sums; -inf and NaN keep their meaning."""
 
-_KERNEL: dict[str, Any] = {"nogil": True, "cache": True, "no_cfunc_wrapper": True}
 _HELPER: dict[str, Any] = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def kernel(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Compile `function` on its first call; the code is kept on disk and runs without the GIL."""
-    return cast("Callable[Parameters, Result]", numba.njit(function, **_KERNEL))
+    """Compile `function` on its first call; the code is kept on disk and runs without the GIL.
+
+    Where no folder for the code can be written, it is kept nowhere.
+    """
+    return _kept_on_disk(function, {})
 
 
 def helper(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
@@ -35,11 +37,21 @@ def helper(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
 
 def vectorised_kernel(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """A kernel whose sums may be added in another order."""
-    compiled = numba.njit(function, fastmath=set(_LIBERTIES), **_KERNEL)
-    return cast("Callable[Parameters, Result]", compiled)
+    return _kept_on_disk(function, {"fastmath": set(_LIBERTIES)})
 
 
 def vectorised_helper(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """A helper whose sums may be added in another order."""
     compiled = numba.njit(function, fastmath=set(_LIBERTIES), **_HELPER)
+    return cast("Callable[Parameters, Result]", compiled)
+
+
+def _kept_on_disk(
+    function: Callable[Parameters, Result], options: dict[str, Any]
+) -> Callable[Parameters, Result]:
+    options |= {"nogil": True, "no_cfunc_wrapper": True}
+    try:
+        compiled = numba.njit(function, cache=True, **options)
+    except RuntimeError:  # "no locator available"
+        compiled = numba.njit(function, **options)
     return cast("Callable[Parameters, Result]", compiled)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numba
 import numpy as np
+
+from engine.kernels import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel
 def apply_rows(
     logits: NDArray[np.float32], bitmask: NDArray[np.int32], rows: NDArray[np.int64]
 ) -> None:

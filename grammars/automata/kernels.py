@@ -30,8 +30,20 @@ def kernel(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
 
     For what Python calls; what only kernels call is a `helper`.
     """
-    options: dict[str, Any] = {"no_cfunc_wrapper": True}  # one of those that have no types
-    compiled = numba.njit(function, nogil=True, cache=True, **options)
+    return kept_on_disk(function, {"no_cfunc_wrapper": True})
+
+
+def kept_on_disk(
+    function: Callable[Parameters, Result], options: dict[str, Any]
+) -> Callable[Parameters, Result]:
+    """Such a kernel, with options of numba that have no types.
+
+    Where no folder for the code can be written, it is kept nowhere.
+    """
+    try:
+        compiled = numba.njit(function, nogil=True, cache=True, **options)
+    except RuntimeError:  # "no locator available"
+        compiled = numba.njit(function, nogil=True, **options)
     return cast("Callable[Parameters, Result]", compiled)
 
 

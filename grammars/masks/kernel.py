@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numba
 
+from grammars.automata.kernels import kept_on_disk
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -23,9 +25,7 @@ def lean_kernel(function: Callable[Parameters, Result]) -> Callable[Parameters, 
     Numba has the option for its own use. Where arrays are made it refuses to compile: it cannot go
     wrong in silence.
     """
-    options: dict[str, Any] = {"_nrt": False, "no_cfunc_wrapper": True}
-    compiled = numba.njit(function, nogil=True, cache=True, **options)
-    return cast("Callable[Parameters, Result]", compiled)
+    return kept_on_disk(function, {"_nrt": False, "no_cfunc_wrapper": True})
 
 
 def lean_helper(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from server.kernels.table import find_missing
+from server.kernels.table import find_kept_nowhere, find_missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -47,6 +47,11 @@ def compiling_kernels(
     Yields:
         A function that waits until some modules are compiled, or nobody is left to compile them.
     """
+    if find_kept_nowhere(table):
+        logger.warning(
+            "numba can write to no folder, so its machine code is compiled again at each start, "
+            "which takes up to a minute; set NUMBA_CACHE_DIR to a folder that can be written"
+        )
     missing = find_missing(table)
     num_processors = num_processors or _count_processors()
     num_workers = min(len(missing), num_processors, MAX_WORKERS) if num_processors > 1 else 0

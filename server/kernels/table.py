@@ -23,8 +23,7 @@ KERNELS: Final[KernelTable] = {**engine_kernels.KERNELS, **grammar_kernels.KERNE
 def find_missing(table: KernelTable) -> KernelTable:
     """The part of a table that would have to be compiled.
 
-    Kernels that numba cannot keep on disk, since it may write to no folder, are left out: another
-    process could not hand them over.
+    Those that are kept nowhere are left out: another process could not hand them over.
     """
     missing = {}
     for module, kernels in table.items():
@@ -37,6 +36,16 @@ def find_missing(table: KernelTable) -> KernelTable:
         if absent:
             missing[module] = absent
     return missing
+
+
+def find_kept_nowhere(table: KernelTable) -> list[str]:
+    """The kernels that numba cannot keep on disk, since it may write to no folder."""
+    return [
+        kernel
+        for module, kernels in table.items()
+        for kernel in kernels
+        if getattr(import_module(module), kernel).stats.cache_path is None
+    ]
 
 
 def _is_on_disk(kernel: Any, types: str) -> bool:  # noqa: ANN401  # numba hides what we need

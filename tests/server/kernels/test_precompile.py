@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
 import sys
 from textwrap import dedent
 
@@ -71,8 +72,32 @@ def test_one_processor_compiles_nothing_ahead(make_module):
     assert find_missing(table) == table
 
 
-def test_kernels_that_can_be_kept_nowhere_are_left_to_their_first_call(make_module):
-    assert find_missing(make_module("fleeting_kernels", "one", cache=False)) == {}
+def test_kernels_that_can_be_kept_nowhere_are_told_and_left_to_their_first_call(
+    make_module, caplog
+):
+    table = make_module("fleeting_kernels", "one", cache=False)
+    assert find_missing(table) == {}
+    assert compile_ahead(table) == []
+    assert "set NUMBA_CACHE_DIR to a folder that can be written" in caplog.text
+
+
+def test_where_no_folder_can_be_written_kernels_are_kept_nowhere():
+    # In a process of its own; without these numba finds no folder.
+    script = """
+        import numpy as np
+        from numba.core import caching
+        caching.CacheImpl._locator_classes = []
+        from server.kernels.table import KERNELS, find_kept_nowhere
+        assert find_kept_nowhere(KERNELS) == [name for one in KERNELS.values() for name in one]
+        from engine.sampler.bitmask_kernel import apply_rows
+        from grammars.masks.slices import _set_bits
+        row = np.zeros(1, np.uint32)
+        _set_bits(row, np.array([0, 5], np.int32))
+        logits = np.zeros((1, 32), np.float32)
+        apply_rows(logits, row.view(np.int32)[None], np.zeros(1, np.int64))
+        assert np.flatnonzero(logits[0] == 0).tolist() == [0, 5]
+    """
+    subprocess.run([sys.executable, "-c", dedent(script)], check=True)
 
 
 def test_a_process_that_dies_is_told_and_holds_nobody_up(make_module, caplog):
