@@ -20,6 +20,9 @@ class BlockPool:
 
     Args:
         num_blocks: usable blocks; ids run from 1 to `num_blocks`.
+
+    Attributes:
+        num_evictions: free blocks with known content that were handed out for something else.
     """
 
     def __init__(self, num_blocks: int) -> None:
@@ -28,6 +31,7 @@ class BlockPool:
         self._num_references = [0] * (num_blocks + 1)
         self._block_by_hash: dict[bytes, int] = {}
         self._hash_by_block: dict[int, bytes] = {}
+        self.num_evictions = 0
 
     @property
     def num_free(self) -> int:
@@ -98,4 +102,5 @@ class BlockPool:
             return self._blank.pop()
         block_id, _ = self._reusable.popitem(last=False)
         del self._block_by_hash[self._hash_by_block.pop(block_id)]
+        self.num_evictions += 1
         return block_id

@@ -130,6 +130,7 @@ class Engine:
         counters = dataclasses.replace(
             self._counters,
             preemptions=self._scheduler.num_preemptions,
+            evictions=self._block_pool.num_evictions,
             masks=self._masks.num_masks,
             mask_seconds=self._masks.seconds,
             finished=dict(self._counters.finished),
@@ -166,6 +167,7 @@ class Engine:
         if plan.chunks:
             for copy in plan.block_copies:
                 self._runner.copy_block(copy.source, copy.target)
+            self._counters.block_copies += len(plan.block_copies)
             outputs += self._update(plan.chunks, self._step_runner.run(plan.chunks))
         return outputs
 

@@ -20,6 +20,8 @@ class EngineCounters:
         prefill_tokens: prompt tokens computed, those computed again after preemption included.
         output_tokens: tokens returned.
         preemptions: sequences that lost their blocks to an older one.
+        evictions: blocks whose known content gave way, the least recently used one first.
+        block_copies: blocks copied because a running sequence began them alike.
         finished: ended requests by reason.
         rejected_tokens: sampled tokens that the sequence's own constraint refused.
         closed: ended requests whose text was narrowed so that it could close in time.
@@ -37,6 +39,8 @@ class EngineCounters:
     prefill_tokens: int = 0
     output_tokens: int = 0
     preemptions: int = 0
+    evictions: int = 0
+    block_copies: int = 0
     rejected_tokens: int = 0
     isolated_steps: int = 0
     closed: int = 0

@@ -62,6 +62,9 @@ class EngineCollector:
         yield preemptions
         for name, documentation, value in (
             ("engine_steps", "Forward passes of a batch", counters.steps),
+            ("bursts", "Runs of steps that the device took without the host", counters.bursts),
+            ("cache_evictions", "Blocks whose known content gave way", counters.evictions),
+            ("block_copies", "Blocks copied for sequences that begin alike", counters.block_copies),
             ("forced_tokens", "Output tokens that only one could be", counters.forced_tokens),
             ("draft_tokens", "Guessed tokens that were tried", counters.draft_tokens),
             ("accepted_draft_tokens", "Those that became output", counters.accepted_draft_tokens),

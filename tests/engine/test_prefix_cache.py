@@ -125,6 +125,7 @@ def test_a_block_that_two_began_alike_is_copied_before_they_part(engine, uncache
         Request("second", (*first[:21], 7, 8, 9), greedy(20)),
     ]
     alone = {r.request_id: run_all(uncached, [r])[r.request_id] for r in requests}
+    num_copies = engine.stats().counters.block_copies
     engine.add_request(requests[0])
     outputs = engine.step()
     engine.add_request(requests[1])
@@ -136,6 +137,7 @@ def test_a_block_that_two_began_alike_is_copied_before_they_part(engine, uncache
         if output.request_id == "second":
             assert output.num_cached_tokens == 21
     assert finished == {name: f.token_ids for name, f in alone.items()}
+    assert engine.stats().counters.block_copies == num_copies + 1
 
 
 def test_a_prompt_that_is_being_computed_is_waited_for_by_those_that_need_it(engine):
@@ -156,7 +158,9 @@ def test_the_least_recently_used_blocks_are_given_up_first():
     engine = tiny_engine(block_size=BLOCK_SIZE, num_blocks=8, max_num_seqs=1)
     for salt in (1, 2, 1):
         cached_tokens(engine, prompt(24, salt))  # 3 blocks each, of which 2 can be used again
+    assert engine.stats().counters.evictions == 0
     cached_tokens(engine, prompt(40, 3))  # 5 blocks: 2 were blank, 3 are taken from the second
+    assert engine.stats().counters.evictions == 3
     assert cached_tokens(engine, prompt(24, 1)) == 16
     assert cached_tokens(engine, prompt(24, 2)) == 0
 

@@ -89,7 +89,9 @@ def test_an_answer_that_does_not_begin_in_time_is_shed():
 
 @pytest.mark.parametrize("reason", FinishReason)
 def test_the_engines_numbers_are_those_of_the_moment(reason):
-    counters = EngineCounters(preemptions=3, masks=5, mask_seconds=0.5, forced_tokens=7)
+    counters = EngineCounters(
+        preemptions=3, masks=5, mask_seconds=0.5, forced_tokens=7, bursts=6, evictions=10
+    )
     counters.finished[reason] = 2
     grammars = CacheStats(hits=8, misses=9, num_grammars=4, memory_bytes=1000)
     found = samples(Metrics("m").render(EngineStats(1, 2, 30, 40, counters), grammars).decode())
@@ -101,6 +103,8 @@ def test_the_engines_numbers_are_those_of_the_moment(reason):
     assert found["tightrope:masks_total",] == 5
     assert found["tightrope:mask_seconds_total",] == 0.5
     assert found["tightrope:forced_tokens_total",] == 7
+    assert found["tightrope:bursts_total",] == 6
+    assert found["tightrope:cache_evictions_total",] == 10
     assert found["tightrope:grammar_cache_hits_total",] == 8
     assert found["tightrope:grammar_cache_misses_total",] == 9
     assert found["tightrope:grammar_cache_grammars",] == 4
