@@ -15,6 +15,7 @@ from engine.request import PromptScoring, Request, SamplingParams
 from grammars.spec import JsonSchema
 from server.answer_grammar import asked_grammar, compile_asked
 from server.document import requested_document
+from server.effects import binding_fields, idle_fields
 from server.errors import (
     InvalidValueError,
     ModelNotFoundError,
@@ -159,8 +160,7 @@ async def admit(
         else await compile_asked(spec, tools, document, services, caller=cache_salt)
     )
     services.metrics.prompt_tokens.inc(len(prompt.token_ids))
-    # A stop string would cut a document or a call in the middle: it ends free text only.
-    has_free_text = _has_room_for_text(tools) and document is None
+    idle = tuple(idle_fields(request, tools, document))
     return AdmittedChat(
         request=request,
         prompt_token_ids=prompt.token_ids,
@@ -170,32 +170,12 @@ async def admit(
         calls_anywhere=tools.mode is CallMode.AUTO and document is None,
         reply_format=reply_format,
         thinking=prompt.thinking,
-        stops=stop_strings(request) if has_free_text else (),
-        enforced=_enforced_fields(request, tools, document),
-        ignored=(
-            *parsed.ignored,
-            *prompt.ignored,
-            *([document.param] if document is not None and not _has_room_for_text(tools) else []),
-            *(["stop"] if request.stop and not has_free_text else []),
-            *(["on_length"] if request.on_length == "close" and grammar is None else []),
-        ),
+        stops=() if "stop" in idle else stop_strings(request),
+        enforced=binding_fields(request, tools, document),
+        ignored=(*parsed.ignored, *prompt.ignored, *idle),
         unknown=parsed.unknown,
         cache_salt=cache_salt,
     )
-
-
-def _has_room_for_text(tools: ToolUse) -> bool:
-    """Whether an answer may be something else than calls."""
-    return tools.mode in (CallMode.NONE, CallMode.AUTO)
-
-
-def _enforced_fields(
-    request: ChatCompletionRequest, tools: ToolUse, document: Document | None
-) -> tuple[str, ...]:
-    fields = [document.param] if document is not None and _has_room_for_text(tools) else []
-    if tools.mode is not CallMode.NONE:
-        fields.append("tools" if request.functions is None else "functions")
-    return tuple(fields)
 
 
 async def count_prompt_tokens(request: ChatCompletionRequest, services: Services) -> int:

@@ -43,6 +43,11 @@ class ToolUse:
     tools: tuple[CallableTool, ...] = ()
     max_calls: int | None = None
 
+    @property
+    def allows_text(self) -> bool:
+        """Whether the answer may be something else than calls."""
+        return self.mode in (CallMode.NONE, CallMode.AUTO)
+
 
 def tool_use(request: ChatCompletionRequest) -> ToolUse:
     """What the request's tools, tool_choice and parallel_tool_calls come to.
