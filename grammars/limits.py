@@ -34,7 +34,7 @@ class CompileLimits:
     max_states: int = 100_000
     max_schema_nodes: int = 100_000
     max_alternatives: int = 1_000
-    max_products: int = 256
+    max_products: int = 512
     max_structural_states: int = 1_000_000
     max_table_bytes: int = 256 * 1024 * 1024
     renew_table_bytes: int = 64 * 1024 * 1024

@@ -162,8 +162,8 @@ def test_deeply_nested_one_of_needs_no_recursion():
         ({"anyOf": [{"required": [f"k{i}"]} for i in range(1_001)]}, "max_alternatives=1000"),
         (
             {"allOf": [{"anyOf": [{"required": [f"a{i}"]}, {"required": [f"b{i}"]}]}
-                       for i in range(9)]},
-            "max_products=256",
+                       for i in range(10)]},
+            "max_products=512",
         ),
     ],
 )  # fmt: skip
