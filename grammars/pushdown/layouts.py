@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from grammars.automata.codepoint_dfa import CodePointDfa
     from grammars.automata.dfa import Dfa
     from grammars.schema.graph import ValueGraph
-    from grammars.schema.object_plan import OrderedStep
+    from grammars.schema.object_plan import OrderedKey
     from grammars.schema.plans import AllBut, ArrayPlace, ObjectPlace, Plan, Step
     from grammars.schema.value import ArrayShape, ObjectShape
     from grammars.spec import PropertyOrder, Whitespace
@@ -49,7 +49,7 @@ class Layout(Generic[PlaceT]):
         graph: ValueGraph,
         is_live: Callable[[PlaceT], bool],
         keys: tuple[str | CodePointDfa | AllBut, ...] = (),
-        in_order: tuple[OrderedStep, ...] | None = None,
+        in_order: tuple[OrderedKey, ...] | None = None,
     ) -> None:
         self.keys = keys
         self.in_order = in_order

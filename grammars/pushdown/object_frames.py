@@ -55,17 +55,15 @@ def find_object_frame(
     shared = lexers.find([ObjectMember(context, layout, layout.start, is_first=True)])
     if shared is None or any(len(items) > 1 for items in shared.lexer.items):
         return None
-    num_declared = sum(isinstance(entry.step.key, str) for entry in entries)
+    num_declared = sum(isinstance(entry.key, str) for entry in entries)
     members: list[tuple[NodeId, int] | None] = [None] * len(shared.lexer.items)
     bracket = shared.labels[Closing.BRACKET]
     others, bits = bracket, [0] * num_declared
     for index, entry in enumerate(entries):
-        step = entry.step
-        assert step.key is not None
-        bit = shared.labels[step.key]
-        if not (bit and context.graph.is_productive(step.node)):
+        bit = shared.labels[entry.key]
+        if not (bit and context.graph.is_productive(entry.node)):
             continue
-        members[bit.bit_length() - 1] = (step.node, min(index + 1, num_declared))
+        members[bit.bit_length() - 1] = (entry.node, min(index + 1, num_declared))
         if index < num_declared:
             bits[index] = bit
         else:

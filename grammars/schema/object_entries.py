@@ -185,6 +185,8 @@ class ObjectEntries:
     def _witness_nodes(
         self, node: NodeId, is_inside: Callable[[CodePointDfa], bool]
     ) -> tuple[tuple[frozenset[int], NodeId], ...]:
+        if not self._shape.witnesses:
+            return ()
         found: list[tuple[frozenset[int], NodeId]] = [(frozenset(), node)]
         for number, witness in enumerate(self._shape.witnesses):
             if is_inside(witness.keys):

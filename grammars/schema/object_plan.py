@@ -17,15 +17,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class OrderedStep:
-    """A step of an object in which nothing is counted.
+class OrderedKey:
+    """A key of an object in which nothing is counted.
 
     Args:
-        step: a declared key leads to the next one; an undeclared key comes after all of these.
+        key: a declared key, or the language of an undeclared one.
+        node: its value.
         is_required: whether the key cannot be left out.
     """
 
-    step: Step[ObjectPlace]
+    key: str | CodePointDfa | AllBut
+    node: NodeId
     is_required: bool
 
 
@@ -48,8 +50,8 @@ class ObjectPlan:
             (i + 1 for i, is_required in enumerate(self._entries.is_required) if is_required),
             default=0,
         )
-        is_plain = not (self._entries.is_counted or shape.witnesses)
-        self._plain_steps = list(self._all_steps()) if is_plain else None
+        self._is_plain = not (self._entries.is_counted or shape.witnesses)
+        self._plain_steps: list[Step[ObjectPlace]] = []  # made when they are asked for
         self.needs_search = bool(
             shape.min_properties
             or shape.witnesses
@@ -57,12 +59,16 @@ class ObjectPlan:
         )
 
     @property
-    def in_order(self) -> tuple[OrderedStep, ...] | None:
-        """All steps, those of declared keys first; None where a place tells more than its index."""
-        if self._plain_steps is None:
+    def in_order(self) -> tuple[OrderedKey, ...] | None:
+        """All keys, the declared ones first; None where a place tells more than its index."""
+        if not self._is_plain:
             return None
-        flags = (*self._entries.is_required, *([False] * len(self._entries.groups)))
-        return tuple(map(OrderedStep, self._plain_steps, flags))
+        entries, groups = self._entries, self._entries.groups
+        flags = (*entries.is_required, *(False for _ in groups))
+        return tuple(
+            OrderedKey(entry.key, entry.node, is_required)
+            for entry, is_required in zip((*entries.declared, *groups), flags, strict=True)
+        )
 
     def steps(self, place: ObjectPlace) -> Iterator[Step[ObjectPlace]]:
         if place.most == self._shape.max_properties:
@@ -75,7 +81,8 @@ class ObjectPlan:
             ),
             None,
         )
-        if self._plain_steps is not None:
+        if self._is_plain:
+            self._plain_steps = self._plain_steps or list(self._all_steps())
             yield from self._plain_steps[place.index : past]
             return
         for index in range(place.index, len(self._entries.declared) if past is None else past):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
 
 from grammars.schema.formats import ENFORCED_FORMATS
@@ -33,6 +34,7 @@ _PLAIN: Final = _DEFINITIONS | _OF_OBJECTS | _OF_ARRAYS | _OF_STRINGS | {"type"}
 
 _SCALARS: Final = frozenset({"null", "boolean", "number", "string", "integer"})
 _ALL_TYPES: Final = _SCALARS | {"object", "array"}
+_ONE_TYPE: Final = MappingProxyType({name: frozenset((name,)) for name in _ALL_TYPES})
 _BOTH: Final = frozenset((True, False))
 _NEITHER: Final[frozenset[bool]] = frozenset()
 _ANY_STRING: Final = StringSet()
@@ -165,7 +167,8 @@ class PlainSchemas:
             members = tuple(node for _, node in shape.properties)
             if shape.additional != self._nodes.nothing:
                 members = (*members, shape.additional)
-            needed = tuple(map(dict(shape.properties).__getitem__, shape.required))
+            if shape.required:
+                needed = tuple(map(dict(shape.properties).__getitem__, shape.required))
         if "array" in types:
             array = self._array(place, schema)
             arrays = (array,)
@@ -228,6 +231,8 @@ class PlainSchemas:
 
 def _types(schema: dict[str, Json]) -> frozenset[str]:
     given = schema.get("type")
+    if isinstance(given, str) and given in _ALL_TYPES:
+        return _ONE_TYPE[given]
     if given is None and "type" not in schema:
         return _ALL_TYPES
     names = given if isinstance(given, list) else [given]
