@@ -15,7 +15,7 @@ from grammars.automata.codepoint_dfa import (
 )
 from grammars.automata.dfa import DEAD
 from grammars.automata.json_spelling import QUOTE, spelling_tree
-from grammars.automata.kernels import grown, hash_slots, helper, kernel
+from grammars.automata.kernels import grown, grown_rows, hash_slots, helper, kernel
 from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def _spell(
         return np.zeros((0, num_atoms), np.int32), atom_of_byte
     table = np.zeros((capacity, num_atoms), np.int32)
     table[num_content, atom_of_byte[QUOTE]] = start
-    hashes = np.zeros(capacity, np.int64)
+    hashes = np.zeros(capacity, np.int32)
     slots = hash_slots(hashes, capacity, capacity, capacity)  # the states within a character
     state_of_node = np.zeros(order.shape[0], np.int32)
     goals = np.zeros(target.shape[0], np.int32)  # where each edge leads, for the state at hand
@@ -206,7 +206,7 @@ def _spell(
                 for a in range(atom_of_byte[low[e]], atom_of_byte[high[e]] + 1):
                     row[a] = goal
                     code += np.int64(goal + 1) * ((a + 1) * np.int64(0x9E3779B97F4A7C1))
-            code ^= code >> 31
+            code = (code ^ code >> 31) & 0x7FFFFFFF
             found = DEAD
             if node == 0:
                 for a in range(num_atoms):
@@ -215,7 +215,7 @@ def _spell(
             elif is_alive:
                 if num_states == capacity:
                     capacity *= 2
-                    table = grown(table.ravel(), capacity * num_atoms).reshape(capacity, num_atoms)
+                    table = grown_rows(table, capacity)
                     hashes = grown(hashes, capacity)
                     slots = hash_slots(hashes, num_content + 2, num_states, capacity)
                 slot = code & (slots.shape[0] - 1)

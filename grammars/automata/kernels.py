@@ -71,6 +71,38 @@ def grown(values: NDArray[Number], size: int) -> NDArray[Number]:
 
 
 @helper
+def grown_rows(table: Ints, num_rows: int) -> Ints:
+    """A copy of a two-dimensional array with room for `num_rows` rows; the new ones are 0."""
+    bigger = np.zeros((num_rows, table.shape[1]), np.int32)
+    for row in range(table.shape[0]):
+        for column in range(table.shape[1]):
+            bigger[row, column] = table[row, column]
+    return bigger
+
+
+@helper
+def grouped(keys: Ints, size: int, num_keys: int) -> tuple[Ints, Ints]:
+    """Counting sort: those of 0 .. size - 1 with key k are order[first[k]:first[k + 1]], ascending.
+
+    Returns:
+        first, (num_keys + 1,), and order, (size,).
+    """
+    first = np.zeros(num_keys + 1, np.int32)
+    for i in range(size):
+        first[keys[i]] += 1
+    total = np.int32(0)
+    for k in range(num_keys):
+        total += first[k]
+        first[k] = total
+    first[num_keys] = total
+    order = np.empty(size, np.int32)
+    for i in range(size - 1, -1, -1):
+        first[keys[i]] -= 1
+        order[first[keys[i]]] = i
+    return first, order
+
+
+@helper
 def sort_small(values: Ints, size: int) -> None:
     """Sort values[:size] ascending, in place: Shell sort, cheap for the usual short runs."""
     gap = 1
@@ -88,11 +120,11 @@ def sort_small(values: Ints, size: int) -> None:
 
 
 @helper
-def hash_slots(hashes: NDArray[np.int64], first: int, past: int, capacity: int) -> Ints:
+def hash_slots(hashes: Ints, first: int, past: int, capacity: int) -> Ints:
     """An open-addressing table with room for `capacity` numbers; it holds first .. past - 1.
 
-    Its length is a power of two; number n is at hashes[n] modulo the length or, after taken slots,
-    behind it. A free slot is 0, so that 0 cannot be a number.
+    Its length is a power of two; number n is at hashes[n], which is not negative, modulo the length
+    or, after taken slots, behind it. A free slot is 0, so that 0 cannot be a number.
     """
     num_slots = 4
     while num_slots < 3 * capacity:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from grammars.automata.kernels import grown, hash_slots, helper, kernel
+from grammars.automata.kernels import grown, grown_rows, hash_slots, helper, kernel
 from grammars.automata.lengths import measure
 from grammars.errors import LimitExceededError
 
@@ -104,7 +104,7 @@ def _layers(
     capacity = 2 * num_states + 64
     table = np.zeros((capacity, num_symbols), np.int32)
     accepts = np.zeros(capacity, np.bool_)
-    hashes = np.zeros(capacity, np.int64)
+    hashes = np.zeros(capacity, np.int32)
     slots = hash_slots(hashes, capacity, capacity, capacity)
     num_used = 1
     for layer in range(width, -1, -1):  # the states, then the pairs of each layer from the last on
@@ -121,6 +121,7 @@ def _layers(
                 is_alive = is_alive or target != 0
                 code = (code ^ target) * np.int64(0x9E3779B97F4A7C1)
                 code ^= code >> 29
+            code &= 0x7FFFFFFF
             accepts[num_used] = accepting[q] and layer >= minimum
             found = 0
             slot = code & (slots.shape[0] - 1)
@@ -142,7 +143,7 @@ def _layers(
                 return table, accepts, -1
             if num_used == capacity:
                 capacity *= 2
-                table = grown(table.ravel(), capacity * num_symbols).reshape(capacity, num_symbols)
+                table = grown_rows(table, capacity)
                 accepts = grown(accepts, capacity)
                 hashes = grown(hashes, capacity)
                 slots = hash_slots(hashes, 1, num_used, capacity)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from grammars.automata.kernels import helper, kernel
+from grammars.automata.kernels import grouped, helper, kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,6 +53,33 @@ def minimise_table(
             Kinds below FIRST_ACCEPTING_KIND do not accept.
     """
     return MinimalTable(*_minimise(next_state, start, kind))
+
+
+@helper
+def _blocks(keys: Ints, size: int, num_keys: int) -> tuple[Ints, Ints, Ints, Ints, Ints, int]:
+    """The elements 0 .. size - 1 in blocks of equal keys; keys that nobody has make no block.
+
+    Returns:
+        The elements in the order of their blocks; the place of each element therein, and its block;
+        for each block, with room for as many as there are elements, the place of its first element
+        and the one past its last; how many blocks there are.
+    """
+    group_first, elements = grouped(keys, size, num_keys)
+    location = np.empty(size, np.int32)
+    block = np.empty(size, np.int32)
+    first = np.empty(size + 1, np.int32)
+    past = np.empty(size + 1, np.int32)
+    num_blocks = 0
+    for k in range(num_keys):
+        if group_first[k] == group_first[k + 1]:
+            continue
+        first[num_blocks] = group_first[k]
+        past[num_blocks] = group_first[k + 1]
+        for i in range(group_first[k], group_first[k + 1]):
+            block[elements[i]] = num_blocks
+            location[elements[i]] = i
+        num_blocks += 1
+    return elements, location, block, first, past, num_blocks
 
 
 @helper
@@ -146,7 +173,6 @@ def _minimise(next_state: Ints, start: int, kind: Ints) -> tuple[Ints, int, Ints
     tail = np.empty(num_edges, np.int32)
     symbol = np.empty(num_edges, np.int32)
     head = np.empty(num_edges, np.int32)
-    into_first = np.zeros(num_all + 1, np.int32)
     count = 0
     for at in range(num_reached):
         s = order[at]
@@ -156,20 +182,13 @@ def _minimise(next_state: Ints, start: int, kind: Ints) -> tuple[Ints, int, Ints
                 tail[count] = s
                 symbol[count] = a
                 head[count] = t
-                into_first[t + 1] += 1
                 count += 1
-    for s in range(num_all):
-        into_first[s + 1] += into_first[s]
-    fill = into_first.copy()
-    into = np.empty(num_edges, np.int32)
-    for e in range(num_edges):
-        into[fill[head[e]]] = e
-        fill[head[e]] += 1
+    into_first, into = grouped(head, num_edges, num_all)
 
     # Those that reach an accepting state.
     is_live = np.zeros(num_all, np.bool_)
+    stack = np.empty(num_all, np.int32)
     depth = 0
-    stack = fill  # its values are no longer needed
     for at in range(num_reached):
         if kind[order[at]] >= FIRST_ACCEPTING_KIND:
             is_live[order[at]] = True
@@ -186,14 +205,15 @@ def _minimise(next_state: Ints, start: int, kind: Ints) -> tuple[Ints, int, Ints
                 depth += 1
 
     # Live states get numbers 0 .. n - 1 and live edges 0 .. m - 1.
-    number = np.full(num_all, -1, np.int32)
+    number = np.zeros(num_all, np.int32)
+    kind_of = np.empty(num_reached, np.int32)
     n = 0
     num_kinds = 0
     for at in range(num_reached):
         s = order[at]
         if is_live[s]:
             number[s] = n
-            order[n] = s
+            kind_of[n] = kind[s]
             n += 1
             num_kinds = max(num_kinds, kind[s] + 1)
     m = 0
@@ -203,67 +223,13 @@ def _minimise(next_state: Ints, start: int, kind: Ints) -> tuple[Ints, int, Ints
             head[m] = number[head[e]]
             symbol[m] = symbol[e]
             m += 1
+    into_first, into = grouped(head, m, n)
 
-    # Blocks of states, at first by kind; empty kinds make no block.
-    size = max(n, m) + 1
-    marked = np.zeros(size, np.int32)
-    touched = np.empty(size, np.int32)
-    b_elements = np.empty(n, np.int32)
-    b_location = np.empty(n, np.int32)
-    b_block = np.empty(n, np.int32)
-    b_first = np.empty(n + 1, np.int32)
-    b_past = np.empty(n + 1, np.int32)
-    num_of_kind = np.zeros(num_kinds + 1, np.int32)
-    for i in range(n):
-        num_of_kind[kind[order[i]] + 1] += 1
-    num_blocks = int(np.int64(0))
-    block_of_kind = np.empty(num_kinds + 1, np.int32)
-    for k in range(num_kinds):
-        if num_of_kind[k + 1] > 0:
-            block_of_kind[k] = num_blocks
-            b_first[num_blocks] = num_of_kind[k]
-            b_past[num_blocks] = num_of_kind[k]
-            num_blocks += 1
-        num_of_kind[k + 1] += num_of_kind[k]
-    for i in range(n):
-        b = block_of_kind[kind[order[i]]]
-        b_block[i] = b
-        b_elements[b_past[b]] = i
-        b_location[i] = b_past[b]
-        b_past[b] += 1
-
-    # Blocks of transitions, at first by symbol, and the transitions into each state.
-    c_elements = np.empty(m, np.int32)
-    c_location = np.empty(m, np.int32)
-    c_block = np.empty(m, np.int32)
-    c_first = np.empty(m + 1, np.int32)
-    c_past = np.empty(m + 1, np.int32)
-    num_of_symbol = np.zeros(num_symbols + 1, np.int32)
-    into_first = np.zeros(n + 1, np.int32)
-    for e in range(m):
-        num_of_symbol[symbol[e] + 1] += 1
-        into_first[head[e] + 1] += 1
-    for a in range(num_symbols):
-        num_of_symbol[a + 1] += num_of_symbol[a]
-    for s in range(n):
-        into_first[s + 1] += into_first[s]
-    num_cords = int(np.int64(0))
-    cord_of_symbol = np.empty(num_symbols, np.int32)
-    for a in range(num_symbols):
-        if num_of_symbol[a + 1] > num_of_symbol[a]:
-            cord_of_symbol[a] = num_cords
-            c_first[num_cords] = num_of_symbol[a]
-            c_past[num_cords] = num_of_symbol[a]
-            num_cords += 1
-    fill = into_first.copy()
-    for e in range(m):
-        c = cord_of_symbol[symbol[e]]
-        c_block[e] = c
-        c_elements[c_past[c]] = e
-        c_location[e] = c_past[c]
-        c_past[c] += 1
-        into[fill[head[e]]] = e
-        fill[head[e]] += 1
+    # Blocks of states are at first those of a kind, blocks of transitions those of a symbol.
+    b_elements, b_location, b_block, b_first, b_past, num_blocks = _blocks(kind_of, n, num_kinds)
+    c_elements, c_location, c_block, c_first, c_past, num_cords = _blocks(symbol, m, num_symbols)
+    marked = np.zeros(max(n, m) + 1, np.int32)
+    touched = np.empty(max(n, m) + 1, np.int32)
 
     # Refine each by the other. One block of states need not be a splitter.
     b = 1
@@ -308,8 +274,8 @@ def _minimise(next_state: Ints, start: int, kind: Ints) -> tuple[Ints, int, Ints
     # The table over blocks, numbered breadth-first.
     table = np.zeros((num_blocks + 1, num_symbols), np.int32)
     old_state = np.zeros(num_blocks + 1, np.int32)
-    if number[start] < 0:
-        return table[:1].copy(), 0, old_state[:1].copy()
+    if not is_live[start]:
+        return table, 0, old_state
     new_number = np.zeros(num_blocks, np.int32)
     new_number[b_block[number[start]]] = 1
     old_state[1] = start
@@ -318,7 +284,7 @@ def _minimise(next_state: Ints, start: int, kind: Ints) -> tuple[Ints, int, Ints
     while at < num_new:
         for a in range(num_symbols):
             t = next_state[old_state[at], a]
-            if t != 0 and number[t] >= 0:
+            if is_live[t]:
                 b = b_block[number[t]]
                 if new_number[b] == 0:
                     new_number[b] = num_new

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grammars.automata.kernels import grown, helper, kernel
+from grammars.automata.kernels import grown, grown_rows, helper, kernel
 from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
@@ -96,12 +96,17 @@ def product(
     Raises:
         LimitExceededError: more than `max_states` pairs.
     """
-    table, start, pair_left, pair_right = _product(
+    table, start, pair_left, pair_right, num_pairs = _product(
         int(operation), left[0], left[1], right[0], right[1], columns, max_states
     )
     if start < 0:
         raise LimitExceededError("max_states", max_states, what)
-    return PairTable(table, start, pair_left, pair_right)
+    return PairTable(
+        table[:num_pairs].copy(),
+        start,
+        pair_left[:num_pairs].copy(),
+        pair_right[:num_pairs].copy(),
+    )
 
 
 @kernel
@@ -113,7 +118,7 @@ def _product(
     right_start: int,
     columns: Ints,
     max_states: int,
-) -> tuple[Ints, int, Ints, Ints]:
+) -> tuple[Ints, int, Ints, Ints, int]:
     num_symbols = columns.shape[1]
     capacity = left.shape[0] + right.shape[0] + 2
     pair_left = np.zeros(capacity, np.int32)
@@ -143,9 +148,7 @@ def _product(
                     capacity *= 2
                     pair_left = grown(pair_left, capacity)
                     pair_right = grown(pair_right, capacity)
-                    table = grown(table.ravel(), capacity * num_symbols).reshape(
-                        capacity, num_symbols
-                    )
+                    table = grown_rows(table, capacity)
                 slots = np.zeros(4 * slots.shape[0], np.int32)
                 for k in range(1, num_pairs):
                     slot = _slot(pair_left[k], pair_right[k], slots.shape[0])
@@ -159,7 +162,7 @@ def _product(
                 found = slots[slot]
             if found == 0:
                 if num_pairs > max_states:
-                    return table, -1, pair_left, pair_right
+                    return table, -1, pair_left, pair_right, num_pairs
                 found = num_pairs
                 num_pairs += 1
                 slots[slot] = found
@@ -170,12 +173,7 @@ def _product(
             else:
                 table[at, symbol] = found
         at += 1
-    return (
-        table[:num_pairs].copy(),
-        start,
-        pair_left[:num_pairs].copy(),
-        pair_right[:num_pairs].copy(),
-    )
+    return table, start, pair_left, pair_right, num_pairs
 
 
 @helper

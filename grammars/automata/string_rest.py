@@ -20,7 +20,7 @@ from grammars.automata.classes import build_dfa
 from grammars.automata.codepoint_dfa import CodePointDfa, with_merged_classes
 from grammars.automata.json_spelling import spelling_tree
 from grammars.automata.json_string import spell_content
-from grammars.automata.kernels import grown, hash_slots, kernel
+from grammars.automata.kernels import grown, grown_rows, kernel
 from grammars.automata.lengths import measure
 
 if TYPE_CHECKING:
@@ -167,13 +167,19 @@ class _Unfolded(NamedTuple):
 def _unfolded(rest: StringRest, max_length: int, max_pairs: int = 2**31 - 1) -> _Unfolded:
     content = rest.content
     bounds = (_NO_BOUNDS, -1) if rest.most is None else (_shortest(content), rest.most)
-    return _Unfolded(*_unfold(content.next_state, rest.state, *bounds, max_length, max_pairs))
+    states, first, table, length = _unfold(
+        content.next_state, rest.state, *bounds, max_length, max_pairs
+    )
+    num_pairs = first[length + 1]
+    return _Unfolded(
+        states[:num_pairs].copy(), first[: length + 2].copy(), table[:num_pairs].copy()
+    )
 
 
 @kernel
 def _unfold(
     next_state: Ints, start: int, shortest: Ints, most: int, max_length: int, max_pairs: int
-) -> tuple[Ints, Ints, Ints]:
+) -> tuple[Ints, Ints, Ints, int]:
     """Go on while there are states, no more than `max_length` characters and `max_pairs` pairs.
 
     At least one character is read. A bound `most` below 0 is none.
@@ -182,8 +188,7 @@ def _unfold(
     capacity = 64
     states = np.zeros(capacity, np.int32)
     table = np.zeros((capacity, num_classes), np.int32)
-    hashes = np.zeros(capacity, np.int64)
-    slots = hash_slots(hashes, capacity, capacity, capacity)
+    pair_of = np.zeros(next_state.shape[0], np.int32)  # the last pair of each state
     first = np.zeros(max_length + 2, np.int32)
     states[1] = start
     num_pairs = 2
@@ -197,31 +202,15 @@ def _unfold(
                 target = next_state[states[pair], c]
                 if target == 0 or (most >= 0 and length + shortest[target] > most):
                     continue
-                code = (np.int64(target) << 9 | length) * np.int64(0x9E3779B97F4A7C1)
-                code ^= code >> 29
-                slot = code & (slots.shape[0] - 1)
-                found = slots[slot]
-                while found != 0 and not (found >= first[length] and states[found] == target):
-                    slot = (slot + 1) & (slots.shape[0] - 1)
-                    found = slots[slot]
-                if found == 0:
+                if pair_of[target] < first[length]:  # none after as many characters
                     if num_pairs == capacity:
                         capacity *= 2
                         states = grown(states, capacity)
-                        table = grown(table.ravel(), capacity * num_classes).reshape(
-                            capacity, num_classes
-                        )
-                        hashes = grown(hashes, capacity)
-                        slots = hash_slots(hashes, 1, num_pairs, capacity)
-                        slot = code & (slots.shape[0] - 1)
-                        while slots[slot] != 0:
-                            slot = (slot + 1) & (slots.shape[0] - 1)
-                    found = num_pairs
+                        table = grown_rows(table, capacity)
+                    pair_of[target] = num_pairs
+                    states[num_pairs] = target
                     num_pairs += 1
-                    states[found] = target
-                    hashes[found] = code
-                    slots[slot] = found
-                table[pair, c] = found
+                table[pair, c] = pair_of[target]
         first[length + 1] = num_pairs
     if num_pairs > max_pairs and length > 1:  # the last character was one too many
         length -= 1
@@ -229,7 +218,7 @@ def _unfold(
         for pair in range(first[length], num_pairs):
             for c in range(num_classes):
                 table[pair, c] = 0
-    return states[:num_pairs].copy(), first[: length + 2].copy(), table[:num_pairs].copy()
+    return states, first, table, length
 
 
 @lru_cache(maxsize=_SHARED)

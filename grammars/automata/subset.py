@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from grammars.automata.kernels import grown, hash_slots, helper, kernel, sort_small
+from grammars.automata.kernels import (
+    grouped,
+    grown,
+    grown_rows,
+    hash_slots,
+    helper,
+    kernel,
+    sort_small,
+)
 from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
@@ -85,7 +93,7 @@ def determinise(nfa: Nfa, *, max_states: int, what: str) -> SubsetTable:
     Raises:
         LimitExceededError: more than `max_states` states, or sets so large that they cost as much.
     """
-    next_state, start, set_start, set_items = _determinise(
+    next_state, start, set_start, set_items, num_sets = _determinise(
         nfa.num_states,
         nfa.start,
         nfa.epsilon_source,
@@ -104,23 +112,26 @@ def determinise(nfa: Nfa, *, max_states: int, what: str) -> SubsetTable:
     )
     if start < 0:
         raise LimitExceededError("max_states", max_states, what)
-    return SubsetTable(next_state, start, set_start, set_items)
+    return SubsetTable(
+        next_state[:num_sets].copy(),
+        start,
+        set_start[: num_sets + 1].copy(),
+        set_items[: set_start[num_sets]].copy(),
+    )
 
 
 @helper
-def _group(num_states: int, source: Ints) -> tuple[Ints, Ints]:
-    """Counting sort: the edges of state s are order[first[s]:first[s + 1]]; (first, order)."""
-    first = np.zeros(num_states + 1, np.int32)
-    for s in source:
-        first[s + 1] += 1
-    for s in range(num_states):
-        first[s + 1] += first[s]
-    fill = first.copy()
-    order = np.empty(source.shape[0], np.int32)
-    for e in range(source.shape[0]):
-        order[fill[source[e]]] = e
-        fill[source[e]] += 1
-    return first, order
+def _mark_sources(
+    state: int, first: Ints, order: Ints, source: Ints, useful: Bools, stack: Ints, depth: int
+) -> int:
+    """Mark the sources of the edges into a state, and push the new ones; the stack's new depth."""
+    for i in range(first[state], first[state + 1]):
+        before = source[order[i]]
+        if not useful[before]:
+            useful[before] = True
+            stack[depth] = before
+            depth += 1
+    return depth
 
 
 @helper
@@ -129,11 +140,11 @@ def _mark_useful(
 ) -> Bools:
     """Which NFA states reach an accepting one."""
     num_states = accepting.shape[0]
-    epsilon_first, epsilon_order = _group(num_states, epsilon_target)
-    first, order = _group(num_states, target)
+    epsilon_first, epsilon_order = grouped(epsilon_target, epsilon_target.shape[0], num_states)
+    first, order = grouped(target, target.shape[0], num_states)
     useful = np.zeros(num_states, np.bool_)
     stack = np.empty(num_states, np.int32)
-    depth = 0
+    depth = int(np.int64(0))
     for s in range(num_states):
         if accepting[s]:
             useful[s] = True
@@ -142,18 +153,10 @@ def _mark_useful(
     while depth > 0:
         depth -= 1
         state = stack[depth]
-        for i in range(epsilon_first[state], epsilon_first[state + 1]):
-            before = epsilon_source[epsilon_order[i]]
-            if not useful[before]:
-                useful[before] = True
-                stack[depth] = before
-                depth += 1
-        for i in range(first[state], first[state + 1]):
-            before = source[order[i]]
-            if not useful[before]:
-                useful[before] = True
-                stack[depth] = before
-                depth += 1
+        depth = _mark_sources(
+            state, epsilon_first, epsilon_order, epsilon_source, useful, stack, depth
+        )
+        depth = _mark_sources(state, first, order, source, useful, stack, depth)
     return useful
 
 
@@ -163,7 +166,7 @@ def _close(
     pair_target: Ints,
     pair_next: Ints,
     now: int,
-    stamp: NDArray[np.int64],
+    stamp: Ints,
     stack: Ints,
     closure: Ints,
     useful: Bools,
@@ -178,7 +181,7 @@ def _close(
     Only states that accept or have edges are kept. Reached states are stamped with `now`.
     """
     size = 0
-    while chain >= 0:
+    while chain != 0:
         seed = pair_target[chain]
         chain = pair_next[chain]
         if stamp[seed] == now:
@@ -220,7 +223,7 @@ def _keep_least(
     group: Ints,
     rank: Ints,
     least: Ints,
-    least_stamp: NDArray[np.int64],
+    least_stamp: Ints,
     now: int,
 ) -> int:
     """Keep of each group in closure[:size] the state of the least rank; the new size."""
@@ -255,10 +258,10 @@ def _determinise(
     rank: Ints,
     max_states: int,
     max_work: int,
-) -> tuple[Ints, int, Ints, Ints]:
+) -> tuple[Ints, int, Ints, Ints, int]:
     useful = _mark_useful(epsilon_source, epsilon_target, source, target, accepting)
-    epsilon_first, epsilon_order = _group(num_nfa_states, epsilon_source)
-    first, order = _group(num_nfa_states, source)
+    epsilon_first, epsilon_order = grouped(epsilon_source, epsilon_source.shape[0], num_nfa_states)
+    first, order = grouped(source, source.shape[0], num_nfa_states)
 
     num_sets = 1  # set 0 is the empty set, DEAD
     capacity = min(max_states, num_nfa_states) + 2
@@ -266,28 +269,29 @@ def _determinise(
     set_start = np.zeros(capacity + 1, np.int32)
     set_items = np.empty(2 * num_nfa_states + 16, np.int32)
     num_items = 0
-    hashes = np.zeros(capacity, np.int64)
+    hashes = np.zeros(capacity, np.int32)
     slots = hash_slots(hashes, capacity, capacity, capacity)
     set_of_single = np.zeros(num_nfa_states, np.int32)  # the closure of one NFA state, once known
 
-    # The (symbol, target) pairs of the state at hand are linked lists, one for each symbol touched.
-    num_pairs = 1
+    # The (symbol, target) pairs of the state at hand are linked lists, one for each symbol touched,
+    # that end with pair 0.
+    num_pairs = 2
     for e in range(source.shape[0]):
         num_pairs += high[e] - low[e] + 1
     pair_target = np.empty(num_pairs, np.int32)
     pair_next = np.empty(num_pairs, np.int32)
-    head = np.full(num_symbols, -1, np.int32)
+    head = np.zeros(num_symbols, np.int32)
     touched = np.empty(num_symbols, np.int32)
 
-    stamp = np.zeros(num_nfa_states, np.int64)
+    stamp = np.zeros(num_nfa_states, np.int32)
     now = 0
     stack = np.empty(num_nfa_states + 1, np.int32)
     closure = np.empty(num_nfa_states, np.int32)
     num_groups = 1
-    for g in group:
-        num_groups = max(num_groups, g + 1)
+    for i in range(group.shape[0]):
+        num_groups = max(num_groups, group[i] + 1)
     least = np.zeros(num_groups, np.int32)
-    least_stamp = np.zeros(num_groups, np.int64)
+    least_stamp = np.zeros(num_groups, np.int32)
     work = 0
 
     start_set = 0
@@ -299,36 +303,36 @@ def _determinise(
                 break
             touched[0] = 0
             num_touched = 1
-            pair_target[0] = nfa_start
-            pair_next[0] = -1
-            head[0] = 0
+            pair_target[1] = nfa_start
+            pair_next[1] = 0
+            head[0] = 1
         else:
-            used = 0
+            used = 1
             for i in range(set_start[processed], set_start[processed + 1]):
                 for k in range(first[set_items[i]], first[set_items[i] + 1]):
                     e = order[k]
                     if not useful[target[e]]:
                         continue
                     for symbol in range(low[e], high[e] + 1):
-                        if head[symbol] < 0:
+                        if head[symbol] == 0:
                             touched[num_touched] = symbol
                             num_touched += 1
                         pair_target[used] = target[e]
                         pair_next[used] = head[symbol]
                         head[symbol] = used
                         used += 1
-            work += used
-        previous = -1  # the list of the symbol before, and the set it led to
+            work += used - 1
+        previous = 0  # the list of the symbol before, and the set it led to
         found = 0
         for t in range(num_touched):
             symbol = touched[t]
             chain = head[symbol]
-            head[symbol] = -1
+            head[symbol] = 0
             a, b = chain, previous
-            while a >= 0 and b >= 0 and pair_target[a] == pair_target[b]:
+            while a != 0 and b != 0 and pair_target[a] == pair_target[b]:
                 a, b = pair_next[a], pair_next[b]
-            is_single = pair_next[chain] < 0
-            if a < 0 and b < 0:
+            is_single = pair_next[chain] == 0
+            if a == 0 and b == 0:
                 pass  # the same targets as the symbol before: the same set
             elif is_single and set_of_single[pair_target[chain]] > 0:
                 found = set_of_single[pair_target[chain]]
@@ -349,11 +353,10 @@ def _determinise(
                 for k in range(size):
                     code = (code ^ closure[k]) * np.int64(0x9E3779B97F4A7C1)
                     code ^= code >> 29
+                code &= 0x7FFFFFFF
                 if num_sets + 1 >= capacity:
                     capacity *= 2
-                    next_state = grown(next_state.ravel(), capacity * num_symbols).reshape(
-                        capacity, num_symbols
-                    )
+                    next_state = grown_rows(next_state, capacity)
                     set_start = grown(set_start, capacity + 1)
                     hashes = grown(hashes, capacity)
                     slots = hash_slots(hashes, 1, num_sets, capacity)
@@ -366,7 +369,7 @@ def _determinise(
                     found = slots[slot]
                 if found == 0:
                     if num_sets > max_states or work > max_work:
-                        return next_state, -1, set_start, set_items
+                        return next_state, -1, set_start, set_items, num_sets
                     found = num_sets
                     num_sets += 1
                     while num_items + size > set_items.shape[0]:
@@ -385,9 +388,4 @@ def _determinise(
             else:
                 next_state[processed, symbol] = found
         processed += 1
-    return (
-        next_state[:num_sets].copy(),
-        start_set,
-        set_start[: num_sets + 1].copy(),
-        set_items[:num_items].copy(),
-    )
+    return next_state, start_set, set_start, set_items, num_sets
