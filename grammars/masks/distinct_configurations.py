@@ -93,7 +93,7 @@ class DistinctConfigurations:
             if hop is None:
                 return None
             if hop.is_told_by_keys and (keys is None or _is_told(hop, keys)):
-                return _after_keys(configuration.depth, keys, hop)
+                return _after_keys(configuration, hop)
         point = self._reader.read(self._point(configuration), token_id)
         return None if point is None else self._configuration(point)
 
@@ -196,13 +196,16 @@ def _is_told(hop: Hop, keys: KeyPoint) -> bool:
     return b"\\" not in hop.data or not keys.frames[-1].is_open
 
 
-def _after_keys(depth: int, keys: KeyPoint | None, hop: Hop) -> Configuration | None:
+def _after_keys(configuration: Configuration, hop: Hop) -> Configuration | None:
     """The configuration after a token of which keys tell all; None where it is refused."""
-    frames = frames_after(() if keys is None else keys.frames, depth, hop)
+    keys = configuration.keys
+    frames = frames_after(() if keys is None else keys.frames, configuration.depth, hop)
     if not frames:
         return None if frames is None else hop.configuration
     if keys is None:
         scanned = scan_all(hop.data[hop.num_before_keys :], OUTSIDE)
-    else:
-        scanned = scan_all(hop.data, keys.scanned)
+        return keyed(hop.configuration, frames, scanned)
+    scanned = scan_all(hop.data, keys.scanned)
+    if frames is keys.frames and hop.configuration is keys.shared and scanned == keys.scanned:
+        return configuration  # still in the same string
     return keyed(hop.configuration, frames, scanned)
