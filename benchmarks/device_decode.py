@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
-from engine.attention.cuda_backend import triton_attention
+from engine.attention.cuda_backend import CudaAttention
 from engine.decode_graphs import DecodeGraphs, DecodingRow
 from engine.device.automata import FREE, ResidentAutomata
 from engine.kv_cache import KVCache
@@ -78,7 +78,7 @@ def measure_decode(batch_sizes: Sequence[int]) -> list[DecodeTime]:
     graphs = DecodeGraphs(
         model,
         kv_cache,
-        triton_attention,
+        CudaAttention(),
         automata,
         batch_sizes=sorted(batch_sizes),
         max_blocks=blocks,

@@ -225,9 +225,9 @@ def _attention_backend(device: torch.device) -> AttentionBackend:
     if device.type == "cpu":
         return CpuAttention(torch.get_num_threads())
     # Triton comes with torch's builds for CUDA alone.
-    from engine.attention.cuda_backend import triton_attention
+    from engine.attention.cuda_backend import CudaAttention
 
-    return triton_attention
+    return CudaAttention()
 
 
 def _decode_graphs(

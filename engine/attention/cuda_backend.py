@@ -1,4 +1,4 @@
-"""Paged attention on CUDA: the Triton decode kernel, and torch's SDPA for prefill."""
+"""Paged attention on CUDA: the Triton decode kernel, and torch's own attention for prefill."""
 
 from __future__ import annotations
 
@@ -7,17 +7,48 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from engine.attention.decode_kernel import attend_slices, join_slices
+from engine.attention.flash_prefill import FlashPrefill, find_varlen_attention
 from engine.attention.torch_backend import attend_prefills, store_tokens
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
     from engine.attention.context import AttentionContext, AttentionOptions
     from engine.kv_cache import LayerCache
+
+    Prefill: TypeAlias = Callable[
+        [torch.Tensor, LayerCache, AttentionContext, AttentionOptions, torch.Tensor], None
+    ]
 
 _TILE: Final = 32
 """Keys of one matrix product."""
 
 _TOKENS_PER_SLICE: Final = 256
 _MAX_SLICES: Final = 16
+
+
+class CudaAttention:
+    """`AttentionBackend`: `triton_attention`, with flash attention where that is proven."""
+
+    def __init__(self) -> None:
+        attend = find_varlen_attention()
+        self._flash = None if attend is None else FlashPrefill(attend)
+
+    def __call__(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        layer_idx: int,
+        context: AttentionContext,
+        options: AttentionOptions,
+    ) -> torch.Tensor:
+        layer = context.kv_cache.layers[layer_idx]
+        prefill: Prefill = attend_prefills
+        if self._flash is not None and self._flash.can_attend(query, layer, options):
+            prefill = self._flash
+        return triton_attention(query, key, value, layer_idx, context, options, prefill=prefill)
 
 
 def triton_attention(
@@ -27,8 +58,10 @@ def triton_attention(
     layer_idx: int,
     context: AttentionContext,
     options: AttentionOptions,
+    *,
+    prefill: Prefill = attend_prefills,
 ) -> torch.Tensor:
-    """`AttentionBackend`: all decodes by one launch of the kernels, each prefill by SDPA.
+    """`AttentionBackend`: all decodes by one launch of the kernels, prefills by `prefill`.
 
     A step that only decodes reads nothing from the host, so a CUDA graph can hold it.
     """
@@ -49,7 +82,7 @@ def triton_attention(
             context.device_seq_lens[sequences],
             options,
         )
-    attend_prefills(query, layer, context, options, output)
+    prefill(query, layer, context, options, output)
     return output
 
 
