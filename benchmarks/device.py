@@ -1,7 +1,8 @@
 """`tightrope bench device`: what constraints add to a decode step, and what the step costs.
 
-Needs torch, transformers, numba and triton alone, so it also runs as `python -m benchmarks.device`
-where nothing of the server is installed. Without a CUDA device the CPU part runs.
+With `--tokenizer FILE` it needs torch, transformers, numba and triton alone, so it also runs as
+`python -m benchmarks.device` where nothing of the server is installed. Without a CUDA device the
+CPU part runs.
 """
 
 from __future__ import annotations
@@ -62,9 +63,11 @@ def main(arguments: Sequence[str]) -> int:
         0, or 2 where the tokenizer cannot be used.
     """
     options = _parser().parse_args(arguments)
+    if options.quick:
+        options.batch_sizes, options.vocab_sizes, options.steps = [1, 8], [49_152], 10
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
-        source = from_file(options.tokenizer, padded_size=None, end_token=options.end_token)
+        source = _read_tokenizer(options)
     except TokenizerSourceError as error:
         print(f"tightrope bench device: {error}")
         return 2
@@ -103,7 +106,7 @@ def main(arguments: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tightrope bench device", description=__doc__)
     parser.add_argument(
-        "--tokenizer", type=Path, required=True, help="a tokenizer.json or .json.gz"
+        "--tokenizer", default="smollm2-135m", help="a model, or a tokenizer.json or .json.gz"
     )
     parser.add_argument("--end-token", help="spelling of the end token, if it is not known")
     parser.add_argument("--batch-sizes", type=int, nargs="+", default=[1, 8, 64, 256])
@@ -116,8 +119,22 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     parser.add_argument("--steps", type=int, default=100, help="timed steps a cell")
+    parser.add_argument("--quick", action="store_true", help="two small batches, one vocabulary")
     parser.add_argument("--output", type=Path, help="folder for device.json and device.svg")
     return parser
+
+
+def _read_tokenizer(options: argparse.Namespace) -> TokenizerSource:
+    path = Path(options.tokenizer)
+    if path.suffix in (".json", ".gz"):
+        return from_file(path, padded_size=None, end_token=options.end_token)
+    from benchmarks.model_tokenizer import from_model  # needs the server's dependencies
+    from server.models.errors import ModelError
+
+    try:
+        return from_model(options.tokenizer)
+    except ModelError as error:
+        raise TokenizerSourceError(str(error)) from error
 
 
 def _widened(source: TokenizerSource, vocab_size: int) -> Vocabulary | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 from transformers import AutoModelForCausalLM
 
+from benchmarks.engine_report import FORCED, FREE, PLAIN, report
 from benchmarks.engine_runs import PEERS, run_engine, run_transformers
 from benchmarks.engine_work import WORK_SETS, make_prompts
 from benchmarks.options import make_console, make_progress, positive

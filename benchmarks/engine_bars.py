@@ -1,0 +1,105 @@
+"""The bars of the engine: what its ratios must come to, and whether they do."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Final
+
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PLAIN_OVER_FREE: Final = "tokens a CPU second, constrained without forced text over free"
+FORCED_OVER_FREE: Final = "tokens a CPU second, constrained over free"
+PASSES_PER_TOKEN: Final = "forward passes over tokens, with forced text"  # noqa: S105  # no secret
+
+
+def documents_over(peer: str) -> str:
+    """Name of the ratio to a peer, by documents that ended by themselves."""
+    return f"documents a CPU second, constrained over {peer}"
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar.
+
+    Args:
+        work: the set of prompts.
+        ratio: its name.
+        at_least: the least that holds; None: there is none.
+        at_most: the most that holds; None: there is none.
+    """
+
+    work: str
+    ratio: str
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @property
+    def bound(self) -> str:
+        """As people write it."""
+        return f">= {self.at_least:g}" if self.at_least is not None else f"<= {self.at_most:g}"
+
+    def holds(self, value: float) -> bool:
+        """Whether a measured ratio reaches it."""
+        return (self.at_least is None or value >= self.at_least) and (
+            self.at_most is None or value <= self.at_most
+        )
+
+
+_RIVAL: Final = "transformers + xgrammar's own"
+
+BARS: Final = (
+    Bar("documents", PLAIN_OVER_FREE, at_least=0.97),
+    Bar("tool calls", PLAIN_OVER_FREE, at_least=0.97),
+    Bar("tool calls", FORCED_OVER_FREE, at_least=1.2),
+    Bar("documents", documents_over(_RIVAL), at_least=1.3),
+    Bar("tool calls", documents_over(_RIVAL), at_least=1.3),
+    Bar("tool calls", PASSES_PER_TOKEN, at_most=0.7),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A bar beside what was measured.
+
+    Args:
+        bar: the bar.
+        value: None where it was not measured.
+    """
+
+    bar: Bar
+    value: float | None
+
+    @property
+    def verdict(self) -> str:
+        """In a word."""
+        if self.value is None:
+            return "not measured"
+        return "holds" if self.bar.holds(self.value) else "MISSED"
+
+    def as_json(self) -> dict[str, object]:
+        """For the report."""
+        return asdict(self.bar) | {"value": self.value, "verdict": self.verdict}
+
+
+def judge(ratios: Mapping[str, Mapping[str, float]]) -> list[Judgement]:
+    """Every bar.
+
+    Args:
+        ratios: set of prompts -> name of the ratio -> what was measured.
+    """
+    return [Judgement(bar, ratios.get(bar.work, {}).get(bar.ratio)) for bar in BARS]
+
+
+def bar_table(judgements: list[Judgement]) -> Table:
+    """A row a bar."""
+    table = Table(title="Bars")
+    for column in ("set", "ratio", "bar", "measured", "verdict"):
+        table.add_column(column, justify="right" if column in ("bar", "measured") else "left")
+    for judgement in judgements:
+        value = "-" if judgement.value is None else f"{judgement.value:.3f}"
+        bar = judgement.bar
+        table.add_row(bar.work, bar.ratio, bar.bound, value, judgement.verdict)
+    return table
