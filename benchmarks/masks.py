@@ -126,11 +126,10 @@ def _report(
         console.print(line, markup=False, highlight=False)
     console.print(ratio_table(ratios))
     device_note = (
-        "This is the CPU part: masks are made on the host. Copying and applying them on the device "
-        "is not measured here."
+        "This is the CPU part: masks are made on the host. "
         if has_cuda()
-        else "No CUDA device: the CPU part ran."
-    )
+        else "No CUDA device: the CPU part ran. "
+    ) + "What a batch pays to copy, apply and advance: tightrope bench device"
     console.print(device_note)
     if options.output is None:
         return
