@@ -44,6 +44,7 @@ NUM_QUEUED = 4
 OPTIONS = (
     *("--max-num-seqs", str(NUM_SLOTS), "--max-waiting-requests", str(NUM_QUEUED)),
     *("--engine-silence-s", "3", "--engine-heartbeat-s", "0.2", "--drain-timeout-s", "2"),
+    *("--compile-timeout-s", "300"),  # of the wall; a machine with other work may need it
 )
 
 
@@ -63,7 +64,7 @@ def target(tiny_folder):
 
 def chat(url: str, body: dict[str, Any], key: str | None = None) -> httpx.Response:
     headers = {} if key is None else {"authorization": f"Bearer {key}"}
-    return httpx.post(f"{url}{CHAT}", json=body, headers=headers, timeout=120)
+    return httpx.post(f"{url}{CHAT}", json=body, headers=headers, timeout=600)
 
 
 class Stream(threading.Thread):
@@ -264,7 +265,7 @@ def test_500_streams_that_are_left_leave_nothing_behind(
 
 @pytest.mark.covers("l-unique-schemas-5k")
 @pytest.mark.hostile
-def test_5000_schemas_do_not_fill_the_memory(target, ordinary_behind, record_property):
+def test_5000_schemas_fill_neither_memory_nor_disk(target, ordinary_behind, record_property):
     def send(number: int) -> int:
         name = f"k{number}"
         schema = {
@@ -279,9 +280,10 @@ def test_5000_schemas_do_not_fill_the_memory(target, ordinary_behind, record_pro
 
     with ordinary_behind(target), concurrent.futures.ThreadPoolExecutor(2) as threads:
         assert set(threads.map(send, range(200))) == {200}
-        before_mb = target.process.rss_mb
+        before_mb, before_bytes = target.process.rss_mb, target.process.written_bytes
         assert set(threads.map(send, range(200, 5200))) == {200}
         grown_mb = target.process.rss_mb - before_mb
+        assert target.process.written_bytes == before_bytes
     record_property(GROWN, grown_mb)
     assert grown_mb < 256
 

@@ -53,6 +53,11 @@ class ServingProcess:
         """Memory of both."""
         return float(sum(psutil.Process(pid).memory_info().rss for pid in self.pids)) / 2**20
 
+    @property
+    def written_bytes(self) -> int:
+        """What both have written to disks so far."""
+        return sum(psutil.Process(pid).io_counters().write_bytes for pid in self.pids)
+
 
 @contextmanager
 def serving_process(
