@@ -95,7 +95,7 @@ def test_weights_that_are_not_numbers_are_refused():
     assert "fails the numeric self-test" in refusal(model)
 
 
-@pytest.mark.parametrize("name", ["float32", "bfloat16"])
+@pytest.mark.parametrize("name", ["float32", "bfloat16", "float16"])
 def test_a_folder_is_loaded_in_the_dtype_that_is_asked_for(tmp_path, name):
     model = tiny_model("qwen3").to(getattr(torch, name))
     model.save_pretrained(tmp_path / "tiny-qwen")
