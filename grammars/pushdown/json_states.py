@@ -8,8 +8,7 @@ so are those that `StateReader` describes, which is the plain reference.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from grammars.automata.dfa import DEAD
 from grammars.pushdown.actions import Goto, Push
@@ -23,7 +22,8 @@ from grammars.pushdown.configs import (
     opened_objects,
 )
 from grammars.pushdown.items import Item, distinct_items
-from grammars.pushdown.object_frames import ObjectFrame, find_object_frame
+from grammars.pushdown.made_states import AtEnd, BeforeValue, InArray, InObject
+from grammars.pushdown.object_frames import find_object_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -31,54 +31,15 @@ if TYPE_CHECKING:
     from grammars.pushdown.configs import Config, ConfigTable
     from grammars.pushdown.items import Items
     from grammars.pushdown.layouts import JsonContext, Layout
+    from grammars.pushdown.made_states import MadeState
     from grammars.pushdown.member_lexers import MemberLexers
+    from grammars.pushdown.object_frames import ObjectFrame
     from grammars.pushdown.state_reader import Reading, StateReader
     from grammars.pushdown.tables import AutomatonTables
     from grammars.pushdown.templates import KnownTemplates, Template
     from grammars.pushdown.transitions import Transitions
     from grammars.schema.plans import ArrayPlace, ObjectPlace
     from grammars.schema.value import NodeId
-
-
-@dataclass(frozen=True, slots=True)
-class _BeforeValue:
-    """A state before a value of `node`, after which comes `then`."""
-
-    tag: int
-    context: JsonContext
-    node: NodeId
-    then: int
-    template: Template
-
-
-@dataclass(frozen=True, slots=True)
-class _InObject:
-    """A state inside an object, at a place of its frame."""
-
-    tag: int
-    frame: ObjectFrame
-    place: int
-    is_first: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _InArray:
-    """A state inside an array; `then` is after the first element where it is about to come."""
-
-    tag: int
-    config: ArrayElement
-    then: int
-    template: Template
-
-
-@dataclass(frozen=True, slots=True)
-class _AtEnd:
-    """A state in which the text is complete and nothing can follow."""
-
-    tag: int
-
-
-_Made: TypeAlias = _BeforeValue | _InObject | _InArray | _AtEnd
 
 
 class JsonStates:
@@ -116,7 +77,7 @@ class JsonStates:
         self._lexers = lexers
         self._make_state = make_state
         self._items_of = items_of
-        self._made: dict[int, _Made] = {}
+        self._made: dict[int, MadeState] = {}
         self._templates = templates
         self._frames: dict[Layout[ObjectPlace], ObjectFrame | None] = {}
         self._values: dict[tuple[JsonContext, NodeId, int], int] = {}
@@ -155,14 +116,14 @@ class JsonStates:
         """What a state that was made here is a set of."""
         made = self._made[state]
         match made:
-            case _BeforeValue(tag, context, node, then):
+            case BeforeValue(tag, context, node, then):
                 [after] = self._items_of(then)
                 config: Config = ValueThen(context, node, after.config)
-            case _InObject(tag, frame, place, is_first):
+            case InObject(tag, frame, place, is_first):
                 config = frame.config(place, is_first=is_first)
-            case _InArray(tag, element):
+            case InArray(tag, element):
                 config = element
-            case _AtEnd(tag):
+            case AtEnd(tag):
                 return (Item(tag, DONE),)
             case _:
                 assert_never(made)
@@ -176,10 +137,10 @@ class JsonStates:
         """
         made = self._made[state]
         match made:
-            case _BeforeValue(_, context, node, then, template):
+            case BeforeValue(_, context, node, then, template):
                 inner = self._inside(context, node, is_object=label == template.object_label)
                 self._tables.set_action(state, label, Push(then, inner))
-            case _InObject(tag, frame):
+            case InObject(tag, frame):
                 member = frame.members[label - 1]
                 assert member is not None, "the bracket has an action from the start"
                 node, place = member
@@ -190,7 +151,7 @@ class JsonStates:
                     value = ValueThen(frame.context, node, then)
                     target = self._make_state((Item(tag, self._configs.intern(value)),))
                 self._tables.set_action(state, label, Goto(target))
-            case _InArray(tag, config, then, template):
+            case InArray(tag, config, then, template):
                 [value] = self._transitions.element_values(config)
                 if label == template.comma_label:
                     item = Item(tag, self._configs.intern(value))
@@ -199,7 +160,7 @@ class JsonStates:
                     is_object = label == template.object_label
                     inner = self._inside(value.context, value.node, is_object=is_object)
                     self._tables.set_action(state, label, Push(then, inner))
-            case _AtEnd():
+            case AtEnd():
                 raise AssertionError("nothing is read after the end")
             case _:
                 assert_never(made)
@@ -213,7 +174,7 @@ class JsonStates:
                 return None
             state = self._add(template, goto_labels=template.scalar_labels, goto_target=then)
             self._values[key] = state
-            self._made[state] = _BeforeValue(tag, context, node, then, template)
+            self._made[state] = BeforeValue(tag, context, node, then, template)
         return state
 
     def _value_template(self, context: JsonContext, node: NodeId) -> Template | None:
@@ -231,7 +192,7 @@ class JsonStates:
         if state is None:
             state = self._new_in_object(tag, frame, place, is_first=is_first)
             self._members[key] = state
-            self._made[state] = _InObject(tag, frame, place, is_first)
+            self._made[state] = InObject(tag, frame, place, is_first)
         return state
 
     def _new_in_object(self, tag: int, frame: ObjectFrame, place: int, *, is_first: bool) -> int:
@@ -279,7 +240,7 @@ class JsonStates:
             pop_labels=template.end_labels,
             pop_outcome=1 << tag,
         )
-        self._made[state] = _InArray(tag, config, then, template)
+        self._made[state] = InArray(tag, config, then, template)
         return state
 
     def _at_end(self, tag: int) -> int:
@@ -287,7 +248,7 @@ class JsonStates:
         state = self._tables.add_state(
             lexer_start=DEAD, num_labels=0, is_final=True, full_outcome=1
         )
-        self._made[state] = _AtEnd(tag)
+        self._made[state] = AtEnd(tag)
         return state
 
     def _inside(self, context: JsonContext, node: NodeId, *, is_object: bool) -> int:
