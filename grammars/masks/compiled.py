@@ -213,7 +213,9 @@ class AutomatonGrammar:
         """
         with self._tables.lock:
             words = self.mask(configuration).words
-            most = max(tokens_left, self.num_tokens_to_complete(configuration)) - 1
+            # The shortest way to an end may write a key that is taken; another takes a token more.
+            num_spare = 0 if configuration.keys is None else 1
+            most = max(tokens_left - num_spare, self.num_tokens_to_complete(configuration)) - 1
             if configuration.most_to_complete is None or configuration.most_to_complete > most:
                 ends, needed = self._needed_after(configuration, words)
                 configuration.most_to_complete = max(needed.values(), default=0)

@@ -6,6 +6,7 @@ import json
 import random
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from grammars.compile import compile_grammar
@@ -155,6 +156,23 @@ def test_keys_are_endless_where_each_beginning_of_one_begins_infinitely_many(sch
     inside = walk.read(walk.start(states.root), b"{")
     assert inside is not None
     assert states.distinct_texts(inside.state) is kind
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_text_with_keys_in_any_order_closes_in_time(seed):
+    vocabulary = crossing_vocabulary()
+    matcher = compile_grammar(any_order(SCHEMAS["open"]), vocabulary).matcher()
+    rng = random.Random(seed)
+    for token_id in b'{"":1,"':  # the shortest key is taken
+        assert matcher.accept_token(token_id)
+    row = np.zeros(vocabulary.num_words, np.int32)
+    left = matcher.min_tokens_to_complete() + 4
+    while not matcher.is_complete:
+        matcher.fill_closing_bitmask(row, left)
+        bits = np.unpackbits(row.view(np.uint8), bitorder="little")
+        assert matcher.accept_token(rng.choice(np.flatnonzero(bits).tolist()))
+        left -= 1
+    assert left >= 0
 
 
 def test_a_token_that_ends_an_earlier_key_is_refused_however_it_goes_on():
