@@ -43,7 +43,7 @@ _CHARACTER_RANGES: Final = np.array((0, FIRST_SURROGATE, LAST_SURROGATE + 1), np
 _CHARACTER_CLASSES: Final = np.array((1, 0, 1), np.int32)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class CodePointDfa:
     """A trimmed automaton over code points; minimal, but for tries of long lists (`strings`).
 

@@ -11,8 +11,9 @@ left after them. Only the pieces that a text comes to are ever spelled in bytes.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from grammars.automata.json_spelling import spelling_tree
 from grammars.automata.json_string import spell_content
 from grammars.automata.kernels import grown, grown_rows, kernel
 from grammars.automata.lengths import measure
+from grammars.byte_lru import ByteLru
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +37,8 @@ MAX_PIECE_LENGTH: Final = 256
 ENDED: Final = 1
 """The label of a string that has ended; what is left in other cases has the labels after it."""
 
-_SHARED: Final = 64
+_CACHE_BYTES: Final = 4 * 1024 * 1024
+"""What is kept of the pieces of one content, while it is there."""
 
 _NO_BOUNDS: Final = np.zeros(0, np.int32)
 
@@ -63,6 +66,11 @@ class StringRest:
         return self.fewest > 0 or self.most is not None
 
     @property
+    def place(self) -> tuple[int | None, ...]:
+        """All of it but the content."""
+        return self.state, self.fewest, self.most
+
+    @property
     def texts(self) -> CodePointDfa:
         """The automaton of what is left, bounds aside; it may have states that are not reached."""
         return replace(self.content, start=self.state)
@@ -77,7 +85,7 @@ class StringRest:
     def near(self, num_characters: int) -> StringRest:
         """The same within so many characters, and equal for all rests that are."""
         fewest, most = min(self.fewest, num_characters + 1), self.most
-        if most is not None and most >= num_characters + int(_shortest(self.content).max()):
+        if most is not None and most >= num_characters + int(_known(self.content).shortest.max()):
             most = None
         return StringRest(self.content, self.state, fewest, most)
 
@@ -87,7 +95,6 @@ def piece_length(rest: StringRest, max_states: int) -> int:
     return _unfolded(rest, MAX_PIECE_LENGTH, max_states // spelling_weight(rest.content)).length
 
 
-@lru_cache(maxsize=_SHARED)
 def string_piece(rest: StringRest, length: int, *, is_open: bool, max_states: int) -> Dfa:
     """The next so many characters of a string, in canonical spelling.
 
@@ -103,6 +110,16 @@ def string_piece(rest: StringRest, length: int, *, is_open: bool, max_states: in
     Raises:
         LimitExceededError: it needs more than `max_states` states.
     """
+    pieces = _known(rest.content).pieces
+    key = (*rest.place, length, is_open, max_states)
+    piece = pieces.get(key)
+    if piece is None:
+        piece = _make_piece(rest, length, is_open=is_open, max_states=max_states)
+        pieces.put(key, piece, piece.next_state.nbytes)
+    return piece
+
+
+def _make_piece(rest: StringRest, length: int, *, is_open: bool, max_states: int) -> Dfa:
     content, unfolded = rest.content, _unfolded(rest, length)
     num_left = len(unfolded.left)
     accepting = content.accepting[unfolded.states] & (unfolded.number >= rest.fewest)
@@ -122,16 +139,19 @@ def string_piece(rest: StringRest, length: int, *, is_open: bool, max_states: in
     return replace(build_dfa(spelled, atom_of_byte, label, before), num_ends=ENDED)
 
 
-@lru_cache(maxsize=_SHARED)
 def spelling_weight(content: CodePointDfa) -> int:
     """States that the bytes of one character take, about, times the states of a content."""
+    return _known(content).weight
+
+
+def _weight(content: CodePointDfa) -> int:
     tree = spelling_tree(content.range_start, content.range_class, is_canonical=True)
     targets, first = tree.target.tolist(), tree.edge_start.tolist()
     spells = [False] * len(first)
     for node in tree.order.tolist():
         edges = targets[first[node] : first[node + 1]]
         spells[node] = any(target > 0 or spells[-target] for target in edges)
-    return sum(spells)
+    return max(1, sum(spells))
 
 
 class _Unfolded(NamedTuple):
@@ -163,10 +183,19 @@ class _Unfolded(NamedTuple):
         return np.searchsorted(self.first, np.arange(len(self.states)), side="right") - 1
 
 
-@lru_cache(maxsize=_SHARED)
 def _unfolded(rest: StringRest, max_length: int, max_pairs: int = 2**31 - 1) -> _Unfolded:
+    unfoldings = _known(rest.content).unfoldings
+    key = (*rest.place, max_length, max_pairs)
+    unfolded = unfoldings.get(key)
+    if unfolded is None:
+        unfolded = _unfold_rest(rest, max_length, max_pairs)
+        unfoldings.put(key, unfolded, unfolded.next_state.nbytes)
+    return unfolded
+
+
+def _unfold_rest(rest: StringRest, max_length: int, max_pairs: int) -> _Unfolded:
     content = rest.content
-    bounds = (_NO_BOUNDS, -1) if rest.most is None else (_shortest(content), rest.most)
+    bounds = (_NO_BOUNDS, -1) if rest.most is None else (_known(content).shortest, rest.most)
     states, first, table, length = _unfold(
         content.next_state, rest.state, *bounds, max_length, max_pairs
     )
@@ -221,8 +250,33 @@ def _unfold(
     return states, first, table, length
 
 
-@lru_cache(maxsize=_SHARED)
-def _shortest(content: CodePointDfa) -> NDArray[np.int32]:
-    """int32, (num_states,): characters of the shortest way to the end; less than 0 for DEAD."""
-    shortest, _ = measure(content.next_state, content.accepting)
-    return shortest
+class _Known:
+    """What is found out about a content; it must not keep the content alive.
+
+    Attributes:
+        weight: see `spelling_weight`.
+        pieces: of `string_piece`, by everything but the content.
+        unfoldings: likewise.
+    """
+
+    def __init__(self, content: CodePointDfa) -> None:
+        self.weight = _weight(content)
+        self.pieces: ByteLru[tuple[int | None, ...], Dfa] = ByteLru(_CACHE_BYTES)
+        self.unfoldings: ByteLru[tuple[int | None, ...], _Unfolded] = ByteLru(_CACHE_BYTES)
+        self._tables = content.next_state, content.accepting
+
+    @cached_property
+    def shortest(self) -> NDArray[np.int32]:
+        """int32, (num_states,): characters of the shortest way to the end; below 0 for DEAD."""
+        shortest, _ = measure(*self._tables)
+        return shortest
+
+
+def _known(content: CodePointDfa) -> _Known:
+    known = _known_of_content.get(content)
+    if known is None:
+        known = _known_of_content[content] = _Known(content)
+    return known
+
+
+_known_of_content: Final[WeakKeyDictionary[CodePointDfa, _Known]] = WeakKeyDictionary()

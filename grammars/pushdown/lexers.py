@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from grammars.pushdown.terminals import Terminal
 
 _CACHE_BYTES: Final = 64 * 1024 * 1024
+_MAX_KEPT: Final = 4 * 1024 * 1024
 _cache: Final[ByteLru[tuple[tuple[Terminal, ...], int, frozenset[int], bool], Lexer]] = ByteLru(
     _CACHE_BYTES
 )
@@ -70,8 +71,16 @@ def lexer_of(
     known = _cache.get(key)
     if known is None:
         known = _make_lexer(terminals, max_states, missing_bytes, has_first=has_first)
-        _cache.put(key, known, known.dfa.next_state.nbytes + 64 * known.dfa.num_states)
+        num_bytes = known.dfa.next_state.nbytes + 64 * known.dfa.num_states
+        _cache.put(key, known, num_bytes + _num_bytes_kept(terminals))
     return known
+
+
+def _num_bytes_kept(terminals: tuple[Terminal, ...]) -> int:
+    """What the automata of strings take that pieces keep alive; more than all where it is much."""
+    contents = {x.rest.content for x in terminals if isinstance(x, (StringPiece, StringTail))}
+    num_bytes = sum(content.next_state.nbytes for content in contents)
+    return num_bytes if num_bytes < _MAX_KEPT else _CACHE_BYTES
 
 
 def _make_lexer(
@@ -244,7 +253,7 @@ def spelled_strings(strings: StringSet, max_states: int, *, is_canonical: bool =
     return json_string.json_string(content, max_states=max_states)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=64)
 def spelled_tail(rest: StringRest, max_states: int, *, is_counted: bool) -> Dfa:
     """What is left of a string, canonical; its bounds are multiplied in unless they are counted."""
     texts = rest.texts

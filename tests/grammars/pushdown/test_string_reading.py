@@ -150,6 +150,7 @@ def test_strings_in_pieces_are_the_same_strings(name, request):
             ({"type": "string", "maxLength": 900}, {"type": "string", "pattern": "^x|foo$"}),
             (1, 900, 901, 2_000),
         ),
+        (({"const": "", "maxLength": 0}, {"type": "string", "maxLength": 9_000}), (0, 1, 9_000)),
     ],
 )  # fmt: skip
 def test_large_bounds_of_strings_that_meet_are_each_kept(strings, sizes):

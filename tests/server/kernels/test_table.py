@@ -35,6 +35,7 @@ CONSTRAINTS = [
     {},
     {"structured_outputs": {"choice": ["red", "green"]}},
     {"structured_outputs": {"regex": "[a-c]{2,4}"}},
+    {"structured_outputs": {"json": {"type": "string", "pattern": "^.{0,99}foo.{0,99}$"}}},
     {"structured_outputs": {"grammar": 'root ::= "a" root "b" | "c"'}},
     {"response_format": {"type": "json_object"}},
     {"response_format": {
