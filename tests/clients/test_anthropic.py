@@ -42,7 +42,7 @@ def client(tiny):
 
 def test_a_document_and_a_parsed_answer(client):
     message = client.messages.parse(
-        model=MODEL, max_tokens=400, messages=USER, output_format=Answer
+        model=MODEL, max_tokens=2000, messages=USER, output_format=Answer
     )
     assert isinstance(message.parsed_output, Answer)
 
@@ -50,7 +50,7 @@ def test_a_document_and_a_parsed_answer(client):
 def test_the_stream_helper(client):
     with client.messages.stream(
         model=MODEL,
-        max_tokens=400,
+        max_tokens=2000,
         messages=USER,
         tools=[get_weather.to_dict()],
         tool_choice={"type": "any", "disable_parallel_tool_use": True},
@@ -63,7 +63,7 @@ def test_the_stream_helper(client):
 def test_the_tool_runner_sends_results_back(client):
     runner = client.beta.messages.tool_runner(
         model=MODEL,
-        max_tokens=400,
+        max_tokens=2000,
         messages=[{"role": "user", "content": "What is the weather in Paris?"}],
         tools=[get_weather],
         tool_choice={"type": "any"},

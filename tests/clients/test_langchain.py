@@ -90,7 +90,7 @@ def test_a_streamed_call_adds_up_to_its_arguments(tiny):
 
 def test_an_agent_with_a_response_format(tiny):
     agent = create_agent(
-        chat_model(tiny, max_tokens=400), [get_weather], response_format=ProviderStrategy(Joke)
+        chat_model(tiny, max_tokens=2000), [get_weather], response_format=ProviderStrategy(Joke)
     )
     state = agent.invoke({"messages": [("user", "What is the weather in Paris?")]})
     assert isinstance(state["structured_response"], Joke)

@@ -52,7 +52,7 @@ def test_response_format(tiny, route):
 
 def test_response_format_by_the_anthropic_route(tiny):
     answer = litellm.completion(
-        messages=USER, response_format=Event, max_tokens=400, **settings(tiny, "anthropic")
+        messages=USER, response_format=Event, max_tokens=2000, **settings(tiny, "anthropic")
     )
     Event.model_validate_json(answer.choices[0].message.content)
 
@@ -65,7 +65,7 @@ def test_a_tool_is_called_and_its_result_sent_back(tiny, route):
         tools=TOOLS,
         tool_choice="required",
         parallel_tool_calls=False,
-        max_tokens=400,
+        max_tokens=2000,
         **settings(tiny, route),
     )
     choice = answer.choices[0]
@@ -88,7 +88,7 @@ def test_a_stream_is_rebuilt(tiny, route):
             tools=TOOLS,
             tool_choice={"type": "function", "function": {"name": "get_current_weather"}},
             stream=True,
-            max_tokens=400,
+            max_tokens=2000,
             **settings(tiny, route),
         )
     )

@@ -56,7 +56,7 @@ def test_a_tool_is_called_and_its_result_sent_back(tiny, api):
         model=model(tiny, api),
         tools=[get_weather],
         model_settings=ModelSettings(
-            tool_choice="required", parallel_tool_calls=False, max_tokens=400
+            tool_choice="required", parallel_tool_calls=False, max_tokens=2000
         ),
     )
     result = Runner.run_sync(agent, "What is the weather in Paris?")

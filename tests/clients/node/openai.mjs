@@ -35,7 +35,7 @@ const scenarios = {
       {
         model: "served",
         messages,
-        max_tokens: 400,
+        max_tokens: 2000,
         parallel_tool_calls: false,
         tool_choice: "required",
         tools: [

@@ -31,7 +31,7 @@ const weather = tool({
 const asked = {
   model,
   prompt: "Bake something for the weather in Paris.",
-  maxOutputTokens: 400,
+  maxOutputTokens: 2000,
   maxRetries: 0,
 };
 const calling = {
