@@ -37,8 +37,16 @@ _RESOURCE: Final = "urn:tightrope:schema"
 def calls_part(
     syntax: CallSyntax, tools: SequenceOf[CallableTool], *, max_calls: int | None
 ) -> Part:
-    """One or more calls, at most `max_calls` (None: no bound), and nothing else."""
-    return Sequence(_calls(syntax, tools, max_calls))
+    """One or more calls, at most `max_calls` (None: no bound), and nothing else.
+
+    Where white space stands between calls, it may also end the answer: a model that writes it as
+    its habit is, and then ends, would have to make a call that it never meant.
+    """
+    parts = _calls(syntax, tools, max_calls)
+    between = "".join(syntax.between)
+    if between.isspace() and not syntax.section_close and max_calls != 1:
+        parts = (*parts, Repeat(Literal(between), maximum=1))
+    return Sequence(parts)
 
 
 def text_with_calls_part(

@@ -71,13 +71,13 @@ TABLE = [
     ({"tools": TOOLS, "parallel_tool_calls": False}, ["hi", A, f"hi {B}"], [A + A, f"{A}\n{B}"]),
     (
         {"tools": TOOLS, "tool_choice": "required"},
-        [A, f"{A}\n{B}", f"{B}\n{B}\n{A}"],
-        ["", "hi", f"hi {A}", A + A, f"{A}\n", DOCUMENT],
+        [A, f"{A}\n", f"{A}\n{B}", f"{B}\n{B}\n{A}"],
+        ["", "hi", f"hi {A}", A + A, f"{A}\n\n", DOCUMENT],
     ),
     (
         {"tools": TOOLS, "tool_choice": "required", "parallel_tool_calls": False},
         [A, B],
-        ["", f"{A}\n{B}"],
+        ["", f"{A}\n", f"{A}\n{B}"],
     ),
     ({"tools": TOOLS, "tool_choice": NAMED_B}, [B], [A, "", f"{B}\n{B}", "hi"]),
     ({"tools": TOOLS, "tool_choice": NAMED_B, "response_format": FORMAT}, [B], [A, DOCUMENT]),

@@ -267,6 +267,19 @@ def test_a_call_cut_before_its_arguments_is_no_text(syntax):
     assert message.content == ("" if syntax.opener is not None else head)
 
 
+@pytest.mark.parametrize("name", ["hermes", "qwen3_coder", "json_block", "json"])
+def test_the_white_space_between_calls_may_end_the_answer(name):
+    syntax = FORMATS[name]
+    many, one = (calls_part(syntax, (F, G), max_calls=number) for number in (None, 1))
+    for made in ([("g", {})], [("g", {}), ("f", ARGUMENTS[0])]):
+        text = calls_text(syntax, made) + "\n"
+        assert accepts(many, text, ()), text
+        assert not accepts(many, text + "\n", ())
+        assert not accepts(one, text, ())
+        message = reply(syntax, [text], tools=(F, G))
+        assert (message.content, calls_of(message)) == (None, made)
+
+
 def test_a_block_of_json_is_a_call_and_other_blocks_are_text():
     syntax = FORMATS["json_block"]
     part = text_with_calls_part(syntax, (F, G), max_calls=None)
