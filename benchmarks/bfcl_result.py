@@ -68,7 +68,7 @@ def score(model: str, category: str, mode: Mode, answered: Sequence[tuple[Case, 
         num_valid_calls=sum(is_valid(call, case) for call, case in calls),
         num_cut=sum(answer.is_cut for _, answer in answered),
         num_refused=sum(answer.refusal is not None for _, answer in answered),
-        mistakes=Counter(mistake.value for mistake in mistakes if mistake is not None),
+        mistakes=dict(Counter(mistake.value for mistake in mistakes if mistake is not None)),
     )
 
 

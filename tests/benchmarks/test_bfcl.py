@@ -261,8 +261,10 @@ def test_an_answer_ends_where_it_is_lost_or_is_text(evaluate, tmp_path):
     path.unlink()
     evaluate(
         "--modes", "auto", "--limit", "1", "--answers", str(path), "--max-text-tokens", "8",
-        text="I would rather not.",
+        "--output", str(tmp_path), text="I would rather not.",
     )  # fmt: skip
+    report = json.loads((tmp_path / "bfcl.json").read_text())
+    assert report["scores"][0]["mistakes"] == {"no call": 1}
     (answer,) = AnswerFile(path, {"max_tokens": 256, "max_text_tokens": 8}).of("tiny")
     assert (answer.text, answer.num_tokens, answer.is_cut) == ("I would", 8, True)
 
