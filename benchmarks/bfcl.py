@@ -62,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
     console.print(as_table("Tool calls, greedy", table_rows(found)))
     console.print(as_table("What is wrong, where a call is wanted", mistake_rows(found)))
     if options.output is not None:
-        costs = [_cost(model, answers) for model in options.model]
+        costs = [_cost(model, cases, answers) for model in options.model]
         write_report(options.output, found, costs, arguments)
         console.print(f"wrote bfcl.json, .md and .svg to {options.output}", highlight=False)
     return 0 if all(score.is_exact for score in found if score.mode is not Mode.FREE) else 1
@@ -161,6 +161,7 @@ def _scores(cases: Sequence[Case], options: argparse.Namespace, answers: AnswerF
     return found
 
 
-def _cost(model: str, answers: AnswerFile) -> Cost:
-    made = answers.of(model)
+def _cost(model: str, cases: Sequence[Case], answers: AnswerFile) -> Cost:
+    case_ids = {case.id for case in cases}
+    made = [answer for answer in answers.of(model) if answer.case_id in case_ids]
     return Cost(model, len(made), sum(a.num_tokens for a in made), sum(a.cpu_s for a in made))
