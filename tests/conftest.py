@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-# Clients have environments of their own: `make test-clients`.
-collect_ignore = ["clients"]
-
 # Triton reads this when it is first imported: without a device its kernels are interpreted.
 if not Path("/dev/nvidiactl").exists():
     os.environ["TRITON_INTERPRET"] = "1"
 
 from server.models.progress import TerminalProgress
 from server.models.resolve import resolve_model
+
+# Clients have environments of their own: `make test-clients`.
+collect_ignore = ["clients"]
 
 
 @pytest.fixture(scope="session")
@@ -30,6 +30,14 @@ def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from tests.support.tiny_folder import write_tiny_folder  # slow, and most tests do without
 
     return write_tiny_folder(tmp_path_factory.mktemp("tiny-model"))
+
+
+def pytest_configure() -> None:
+    """Of several processes (`make test`) one at a time writes a kernel."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        from tests.support.kernel_writers import one_writer_at_a_time
+
+        one_writer_at_a_time()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
