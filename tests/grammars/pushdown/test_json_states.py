@@ -56,8 +56,8 @@ class Layer:
             is_plain=is_plain,
         )
 
-    def row(self, state: int) -> list[object]:
-        """What a state is, without the numbers that differ between tables."""
+    def row(self, state: int) -> list[int]:
+        """What a state is, without the numbers that differ between tables; its outcome last."""
         row = self.tables.state_row(state)
         columns = (
             StateColumn.NUM_LABELS,

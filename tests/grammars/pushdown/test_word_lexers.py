@@ -72,9 +72,9 @@ def test_both_read_the_same_items_and_the_same_beginnings(terminals):
 def test_the_first_member_begins_in_the_last_state(names, declared, gap):
     keys = [Key(name, True, gap) for name in names]
     others = [OtherKey(AllBut(frozenset({"a", "ab", "b", "a,b", "é", ""})), True, gap)]
-    terminals = (*keys, Word((b"}",)), *(others if declared else []))
+    terminals: tuple[Terminal, ...] = (*keys, Word((b"}",)), *(others if declared else []))
     both = word_lexer(terminals, has_first=True)
-    first = [replace(x, follows=False) if not isinstance(x, Word) else x for x in terminals]
+    first = [replace(x, follows=False) if isinstance(x, (Key, OtherKey)) else x for x in terminals]
     plain = write_lexer(tuple(first), 1000)
     assert both is not None
     dfa = both.dfa
