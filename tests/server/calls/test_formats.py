@@ -271,7 +271,8 @@ def test_a_call_cut_before_its_arguments_is_no_text(syntax):
 def test_the_white_space_between_calls_may_end_the_answer(name):
     syntax = FORMATS[name]
     many, one = (calls_part(syntax, (F, G), max_calls=number) for number in (None, 1))
-    for made in ([("g", {})], [("g", {}), ("f", ARGUMENTS[0])]):
+    answers: list[list[tuple[str, Any]]] = [[("g", {})], [("g", {}), ("f", ARGUMENTS[0])]]
+    for made in answers:
         text = calls_text(syntax, made) + "\n"
         assert accepts(many, text, ()), text
         assert not accepts(many, text + "\n", ())
