@@ -48,7 +48,7 @@ def test_partial_objects_from_a_stream(tiny):
     User.model_validate(states[-1].model_dump())
 
 
-def test_an_iterable_of_objects(tiny):
+def test_nested_objects(tiny):
     client = patched(tiny, "TOOLS")
 
     class Pair(BaseModel):
