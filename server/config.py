@@ -48,7 +48,8 @@ class ServerConfig:
             needed. Keys themselves are not kept.
         tool_format: how the model writes tool calls; auto: as its chat template shows.
         grammar_backend: name of the grammar backend, "tightrope" is our own.
-        grammar_cache_bytes: memory for compiled grammars, in bytes.
+        grammar_cache_bytes: memory for compiled grammars, in bytes as they are counted; the process
+            grows by about half as much again.
         max_concurrent_compiles: grammars compiled at the same time; others wait.
         warm_actions: actions of each compiled grammar that are expanded ahead of its texts, while
             the prompt is read and nothing is compiled; about 0.3 ms each, 0 for none.
@@ -93,7 +94,7 @@ class ServerConfig:
     api_key_hashes: tuple[bytes, ...] = ()
     tool_format: ToolFormatName = "auto"
     grammar_backend: str = "tightrope"
-    grammar_cache_bytes: int = 256 * 2**20
+    grammar_cache_bytes: int = 128 * 2**20
     max_concurrent_compiles: int = 2
     warm_actions: int = 300
     strict_params: bool = False
