@@ -72,7 +72,9 @@ def test_an_embedded_lexer_gives_its_labels_new_items():
     inner.accept(inner.literal(inner.start, b"b"), 1)
     inner.accept(inner.literal(inner.start, b"c"), 2)
     outer = LexerBuilder(max_states=100)
-    outer.embed_labelled(outer.literal(outer.start, b"x"), inner.determinise().dfa, {1: [5], 2: [6]})
+    outer.embed_labelled(
+        outer.literal(outer.start, b"x"), inner.determinise().dfa, {1: [5], 2: [6]}
+    )
     lexer = outer.determinise()
     assert items_after(lexer, b"xa") == {5}
     assert items_after(lexer, b"xb") == {6}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -17,12 +18,14 @@ from grammars.automata.owed import characters_owed
 from grammars.automata.pattern_dfa import search
 from grammars.limits import CompileLimits
 from grammars.masks.compiled import AutomatonGrammar
-from grammars.masks.mask_maker import MaskWay
 from grammars.pushdown.structural import StructuralStates
 from grammars.pushdown.tables import AutomatonTables
 from grammars.schema import scalars
 from grammars.spec import Embed, JsonSchema
 from tests.support.tokenizers import tiny_vocabulary
+
+if TYPE_CHECKING:
+    from grammars.masks.mask_maker import MaskWay
 
 PATTERNS = [
     "^(?:[^ ]+ ){0,3}[^ ]+$",
