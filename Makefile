@@ -1,4 +1,5 @@
-# Every target makes and fills .venv by itself when pyproject.toml or the constraints have changed.
+# Every target makes and fills .venv by itself when pyproject.toml or the constraints have changed, and
+# has the kernels compiled, so that the first start of a server does not wait for them.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 MODEL ?= smollm2-135m
@@ -78,4 +79,5 @@ $(INSTALLED): pyproject.toml requirements/constraints-cpu.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --upgrade pip
 	$(BIN)/python -m pip install $(CONSTRAINTS) --editable '.[dev]'
+	$(BIN)/python -m server.kernels
 	touch $(INSTALLED)
