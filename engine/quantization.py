@@ -102,7 +102,7 @@ def quantize_linear_layers(
 
 def num_weight_bytes(model: nn.Module) -> int:
     """Bytes of all weights, tied ones counted once."""
-    plain = {tensor.data_ptr(): tensor.nbytes for tensor in (*model.parameters(), *model.buffers())}
+    plain = {weight.data_ptr(): weight.nbytes for weight in model.parameters()}
     packed = (
         module.num_bytes
         for module in model.modules()

@@ -34,6 +34,8 @@ def main() -> None:
         asyncio.run(_host(channel))
     except ChannelClosedError:
         os._exit(1)  # nobody is left: a thread in the middle of a step must not keep us
+    logging.shutdown()
+    os._exit(0)  # libraries that tidy up at the end take a second and tell of themselves
 
 
 async def _host(channel: Channel) -> None:
