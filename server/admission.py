@@ -157,7 +157,14 @@ async def admit(
     grammar = (
         None
         if spec is None
-        else await compile_asked(spec, tools, document, services, caller=cache_salt)
+        else await compile_asked(
+            spec,
+            tools,
+            document,
+            services,
+            caller=cache_salt,
+            closes=request.on_length == "close",
+        )
     )
     services.metrics.prompt_tokens.inc(len(prompt.token_ids))
     idle = tuple(idle_fields(request, tools, document))

@@ -76,8 +76,17 @@ async def compile_asked(
     services: Services,
     *,
     caller: bytes,
+    closes: bool,
 ) -> ServedGrammar:
     """Compile the grammar of an answer, when it is the caller's turn.
+
+    Args:
+        spec: the whole answer.
+        tools: part of it.
+        document: part of it.
+        services: with the compiler.
+        caller: who asks; callers take turns.
+        closes: whether the answer has to close in time.
 
     Raises:
         RequestError: the grammars room refuses it; the part that is to blame is named.
@@ -85,7 +94,7 @@ async def compile_asked(
     """
     try:
         with services.metrics.compiling():
-            return await services.compiler.compile(spec, caller=caller)
+            return await services.compiler.compile(spec, caller=caller, closes=closes)
     except GrammarError as error:
         raise await _explained(error, tools, document, services, caller) from error
 

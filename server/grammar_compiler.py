@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, Protocol
 
 from grammars.cache import CacheStats
-from grammars.errors import GrammarError
+from grammars.errors import BackendError, GrammarError
 from server.errors import OverloadedError
 from server.grammar_warmer import GrammarWarmer
 from server.thread_priority import give_way
@@ -40,12 +40,16 @@ class ServedGrammar(Protocol):
 class Compiler(Protocol):
     """Compiles constraints off the event loop."""
 
-    async def compile(self, spec: GrammarSpec, *, caller: bytes = b"") -> ServedGrammar:
+    async def compile(
+        self, spec: GrammarSpec, *, caller: bytes = b"", closes: bool = False
+    ) -> ServedGrammar:
         """Compile a spec. Cancelling takes it out of the queue; a running one ends by its budget.
 
         Args:
             spec: what is asked for.
             caller: who asks, by the salt of cached prompts; callers take turns.
+            closes: whether texts will have to close in time. The fewest tokens of a whole text are
+                then found out here, which visits every state of a large schema.
 
         Raises:
             GrammarError: the spec is refused.
@@ -65,6 +69,14 @@ class Compiler(Protocol):
     def close(self) -> None:
         """End it; compiles that wait are dropped."""
         ...
+
+
+def fewest_tokens(grammar: CompiledGrammar) -> int | None:
+    """Of a whole text; None where the backend of the grammar cannot close texts."""
+    try:
+        return grammar.matcher().min_tokens_to_complete()
+    except BackendError:
+        return None
 
 
 class GrammarCompiler:
@@ -104,7 +116,9 @@ class GrammarCompiler:
         self._warmer = GrammarWarmer(warm_actions, automata)
         self._refusals: dict[bytes, GrammarError] = {}  # the oldest first
 
-    async def compile(self, spec: GrammarSpec, *, caller: bytes = b"") -> CompiledGrammar:
+    async def compile(
+        self, spec: GrammarSpec, *, caller: bytes = b"", closes: bool = False
+    ) -> CompiledGrammar:
         """Compile a spec. Cancelling takes it out of the queue; a running one ends by its budget.
 
         Raises:
@@ -118,7 +132,7 @@ class GrammarCompiler:
         try:
             async with self._turns.turn(caller):
                 loop = asyncio.get_running_loop()
-                grammar = await loop.run_in_executor(self._threads, self._compile, spec)
+                grammar = await loop.run_in_executor(self._threads, self._compile, spec, closes)
         finally:
             self._num_pending -= 1
             if self._num_pending == 0:
@@ -126,19 +140,22 @@ class GrammarCompiler:
         self._warmer.warm(grammar)
         return grammar
 
-    def _compile(self, spec: GrammarSpec) -> CompiledGrammar:
+    def _compile(self, spec: GrammarSpec, closes: bool) -> CompiledGrammar:
         """In a thread of the pool."""
         digest = hashlib.sha256(repr(spec).encode(errors="surrogatepass")).digest()
         refusal = self._refusals.get(digest)
         if refusal is not None:
             raise copy.copy(refusal)
         try:
-            return self._compile_spec(spec)
+            grammar = self._compile_spec(spec)
         except GrammarError as error:
             self._refusals[digest] = copy.copy(error)
             while len(self._refusals) > _MAX_REFUSALS:
                 self._refusals.pop(next(iter(self._refusals)), None)
             raise
+        if closes:
+            fewest_tokens(grammar)  # the grammar keeps what it found
+        return grammar
 
     def automaton(self, grammar: ServedGrammar) -> TokenAutomaton | None:
         """The grammar as tables, where the engine follows them and they are made."""

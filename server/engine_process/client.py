@@ -155,12 +155,19 @@ class ProcessEngine:
         if self._child is not None:
             self._child.channel.send(Abort(request_id))
 
-    async def compile(self, spec: GrammarSpec, *, caller: bytes = b"") -> RemoteGrammar:
+    async def compile(
+        self, spec: GrammarSpec, *, caller: bytes = b"", closes: bool = False
+    ) -> RemoteGrammar:
         """Compile a spec there. Cancelling takes it out of the queue.
 
         Args:
             spec: what is asked for.
             caller: who asks; callers take turns.
+
+        Args:
+            spec: what is asked for.
+            caller: who asks; callers take turns.
+            closes: whether texts will have to close in time.
 
         Raises:
             GrammarError: the spec is refused.
@@ -171,7 +178,7 @@ class ProcessEngine:
         grammar_id = next(self._ids)
         answer: asyncio.Future[RemoteGrammar] = asyncio.get_running_loop().create_future()
         self._compiles[grammar_id] = answer
-        channel.send(Compile(grammar_id, spec, caller, request_id_of_task.get()))
+        channel.send(Compile(grammar_id, spec, caller, request_id_of_task.get(), closes))
         try:
             async with asyncio.timeout(self._settings.compile_timeout_s):
                 return await answer

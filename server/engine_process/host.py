@@ -34,7 +34,7 @@ from server.engine_process.messages import (
 )
 from server.engine_process.refusals import refusal_message
 from server.errors import OverloadedError, ServerError
-from server.grammar_compiler import GrammarCompiler
+from server.grammar_compiler import GrammarCompiler, fewest_tokens
 from server.logs import request_id_of_task, set_up_logging
 
 if TYPE_CHECKING:
@@ -166,8 +166,11 @@ class EngineHost:
         grammar_id = message.grammar_id
         request_id_of_task.set(message.request_id)
         try:
-            grammar = await self._compiler.compile(message.spec, caller=message.caller)
-            min_tokens = await asyncio.to_thread(grammar.matcher().min_tokens_to_complete)
+            grammar = await self._compiler.compile(
+                message.spec, caller=message.caller, closes=message.closes
+            )
+            # Found by the compiler's thread; here it is only looked up.
+            min_tokens = fewest_tokens(grammar) if message.closes else None
         except GrammarError as error:
             self._channel.send(refusal_message(grammar_id, error))
         except OverloadedError:

@@ -89,12 +89,14 @@ class Compile:
         spec: what is asked for.
         caller: who asks; callers take turns.
         request_id: of the HTTP request, for the log.
+        closes: whether the fewest tokens of a whole text are wanted too.
     """
 
     grammar_id: int
     spec: GrammarSpec
     caller: bytes = b""
     request_id: str | None = None
+    closes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +105,13 @@ class Compiled:
 
     Args:
         grammar_id: of `Compile`.
-        min_tokens: the fewest tokens of a whole text.
+        min_tokens: the fewest tokens of a whole text; None where they were not asked
+            for, or the backend cannot close texts.
         memory_bytes: what it takes now.
     """
 
     grammar_id: int
-    min_tokens: int
+    min_tokens: int | None
     memory_bytes: int
 
 

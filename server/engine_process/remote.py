@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
+from grammars.errors import BackendError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -17,7 +19,8 @@ class RemoteGrammar:
     Args:
         grammar_id: its name there.
         generation: which start of the engine's process knows it.
-        min_tokens: the fewest tokens of a whole text.
+        min_tokens: the fewest tokens of a whole text; None where they were not asked for, or the
+            backend cannot close texts.
         memory_bytes: what it took when it was compiled.
         release: called once, from any thread, when nobody needs it any more.
     """
@@ -27,7 +30,7 @@ class RemoteGrammar:
         grammar_id: int,
         *,
         generation: int,
-        min_tokens: int,
+        min_tokens: int | None,
         memory_bytes: int,
         release: Callable[[int], None],
     ) -> None:
@@ -56,7 +59,13 @@ class RemoteConstraint:
         self.grammar = grammar
 
     def min_tokens_to_complete(self) -> int:
-        """The fewest tokens of a whole text."""
+        """The fewest tokens of a whole text.
+
+        Raises:
+            BackendError: they are not known.
+        """
+        if self.grammar.min_tokens is None:
+            raise BackendError("this grammar backend cannot close texts in time")
         return self.grammar.min_tokens
 
     def fill_bitmask(self, row: NDArray[np.int32]) -> NoReturn:

@@ -63,12 +63,12 @@ class Peer:
 
 
 @asynccontextmanager
-async def hosting(folder, engine):
+async def hosting(folder, engine, grammar_backend="tightrope"):
     ours, theirs = socket.socketpair()
     start = Start(
         model_folder=str(folder),
         engine=engine,
-        grammar_backend="tightrope",
+        grammar_backend=grammar_backend,
         grammar_cache_bytes=2**26,
         max_concurrent_compiles=1,
         max_waiting_compiles=8,
@@ -106,6 +106,20 @@ async def test_an_abort_right_behind_its_request_ends_it(folder):
         peer.channel.send(Abort("gone"))
         token_ids, reason, _ = await peer.text("gone")
         assert (reason, len(token_ids) < 4000) == (FinishReason.ABORT, True)
+
+
+@pytest.mark.parametrize(("grammar_backend", "fewest"), [("tightrope", 9), ("llguidance", None)])
+async def test_the_fewest_tokens_are_found_only_where_a_text_has_to_close(
+    folder, grammar_backend, fewest
+):
+    """A backend that cannot tell them serves all other requests."""
+    if grammar_backend != "tightrope":
+        pytest.importorskip(grammar_backend)
+    async with hosting(folder, EngineConfig(max_num_seqs=2), grammar_backend) as peer:
+        peer.channel.send(Compile(1, Regex("[a-f]{9,19}")))
+        assert (await peer.heard(Compiled)).min_tokens is None
+        peer.channel.send(Compile(2, Regex("[a-f]{9,19}"), closes=True))
+        assert (await peer.heard(Compiled)).min_tokens == fewest
 
 
 async def test_grammars_are_followed_on_the_device_where_bursts_are_on(folder):
