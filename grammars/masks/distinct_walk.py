@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 _Rope: TypeAlias = "tuple[_Rope, bytes] | None"
 """A text in pieces, the last one first: texts that share a beginning share its memory."""
 
+_PATIENCE: Final = 1_000
+"""Points that are looked at for a further way where one is known already."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seen:
@@ -233,7 +236,10 @@ class DistinctWalk:
         return self._walk.read(place, symbols)
 
     def count_ways(self, point: DistinctPoint, most: int) -> int:
-        """How many different texts of the innermost frame may come next, `most` at most."""
+        """How many different texts of the innermost frame may come next, at least.
+
+        It is exact up to `most`, unless finding the next one takes long; 0 is always exact.
+        """
         index = len(point.frames) - 1
         found: set[tuple[bytes, bool]] = set()
         for before, after in self._ways(point, len(point.frames)):
@@ -251,15 +257,19 @@ class DistinctWalk:
         """The first free points on the ways from a point, a byte on at least; those before them.
 
         Ways that are not free yet when they have left all but fewer than `num_frames` frames are
-        given up.
+        given up. So are all behind the first one, when many points have been looked at for them:
+        spellings of one earlier text can be countless.
         """
         pending = [point]
-        while pending:
+        has_found, patience = False, _PATIENCE
+        while pending and patience:
             current = pending.pop()
+            patience -= has_found
             for byte in self._likely_bytes(current):
                 after = self.read_symbol(current, byte)
                 if after is not None:
                     if after.is_free:
+                        has_found = True
                         yield current, after
                     elif len(after.frames) >= num_frames:
                         pending.append(after)
