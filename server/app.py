@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 Lifespan: TypeAlias = "Callable[[FastAPI], AbstractAsyncContextManager[None]]"
 
-_USE_CHAT = "this server speaks chat completions; use /v1/chat/completions"
 _HINTS = {
     "/v1/embeddings": "this server generates text; use a server of embedding models",
     "/chat/completions": "the base URL ends with /v1; use /v1/chat/completions",

@@ -121,7 +121,7 @@ def load_server(
             announce=announce,
         )
         engine = backend.engine
-        tokenizer = load_tokenizer(model_folder)
+        tokenizer = backend.tokenizer
         vocabulary = backend.vocabulary
         compiler = GrammarCompiler(
             backend.compile_spec,

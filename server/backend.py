@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from transformers import PreTrainedTokenizerFast
+
     from engine.config import EngineConfig
     from grammars.protocol import CompiledGrammar
     from grammars.spec import GrammarSpec
@@ -35,6 +37,7 @@ class Backend:
 
     Args:
         engine: loaded, not started.
+        tokenizer: the model's.
         vocabulary: of the model's tokenizer.
         compile_spec: compiles a grammar or finds it in the cache; thread-safe.
         grammar_cache: that cache.
@@ -42,6 +45,7 @@ class Backend:
     """
 
     engine: AsyncEngine
+    tokenizer: PreTrainedTokenizerFast
     vocabulary: Vocabulary
     compile_spec: Callable[[GrammarSpec], CompiledGrammar]
     grammar_cache: GrammarCache
@@ -93,6 +97,7 @@ def load_backend(
     follows = engine_config.max_burst_steps > 1
     return Backend(
         engine,
+        tokenizer,
         vocabulary,
         lambda spec: cache.get(spec, vocabulary, backend),
         cache,

@@ -163,10 +163,6 @@ class ProcessEngine:
         Args:
             spec: what is asked for.
             caller: who asks; callers take turns.
-
-        Args:
-            spec: what is asked for.
-            caller: who asks; callers take turns.
             closes: whether texts will have to close in time.
 
         Raises:

@@ -105,8 +105,8 @@ class Compiled:
 
     Args:
         grammar_id: of `Compile`.
-        min_tokens: the fewest tokens of a whole text; None where they were not asked
-            for, or the backend cannot close texts.
+        min_tokens: the fewest tokens of a whole text; None where they were not asked for, or the
+            backend cannot close texts.
         memory_bytes: what it takes now.
     """
 
