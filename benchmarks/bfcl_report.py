@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import shlex
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 
 from benchmarks.bfcl_answer import Mode
 from benchmarks.bfcl_result import ALL
-from benchmarks.machine import describe_machine, describe_versions
+from benchmarks.machine import describe_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,12 +47,10 @@ def write_report(
 
     folder.mkdir(parents=True, exist_ok=True)
     command = shlex.join(["tightrope", "eval", "bfcl", *arguments])
-    machine = describe_machine()
+    run = describe_run(command)
+    machine = run["machine"]
     report = {
-        "command": command,
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": machine,
-        "versions": describe_versions(),
+        **run,
         "costs": [asdict(cost) for cost in costs],
         "scores": [asdict(score) for score in scores],
     }
@@ -67,7 +64,7 @@ def write_report(
     parts = [
         "# Tool calls, greedy\n",
         f"    {command}\n",
-        f"{place}; {report['date']}. {'; '.join(spent)}.\n",
+        f"{place}; {run['date']}. {'; '.join(spent)}.\n",
         as_markdown(table_rows(scores)),
         "What is wrong, where a call is wanted:\n",
         as_markdown(mistake_rows(scores)),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from rich.table import Table
@@ -18,7 +17,7 @@ from benchmarks.engine_bars import (
     documents_over,
     judge,
 )
-from benchmarks.machine import describe_command, describe_machine, describe_versions
+from benchmarks.machine import describe_command, describe_run
 
 if TYPE_CHECKING:
     import argparse
@@ -63,10 +62,7 @@ def report(
         return
     options.output.mkdir(parents=True, exist_ok=True)
     content = {
-        "command": describe_command("engine", arguments),
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": describe_machine(),
-        "versions": describe_versions(),
+        **describe_run(describe_command("engine", arguments)),
         "results": {name: [_figures(run) for run in ways] for name, ways in runs.items()},
         "ratios": ratios,
         "bars": [judgement.as_json() for judgement in judgements],

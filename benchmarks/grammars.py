@@ -7,7 +7,6 @@ import json
 import os
 from contextlib import ExitStack
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ from benchmarks.grammar_report import ratio_table, summary_json, summary_table
 from benchmarks.grammar_run import measure_all, start_engines
 from benchmarks.grammar_summary import summarise
 from benchmarks.grammar_worker import WorkerSettings
-from benchmarks.machine import describe_command, describe_machine, describe_versions
+from benchmarks.machine import describe_command, describe_run
 from benchmarks.options import add_tokenizer_flags, make_console, positive, read_tokenizer
 from benchmarks.tokenizer_source import TokenizerSourceError
 from server.models.errors import ModelError
@@ -95,10 +94,7 @@ def _conditions(
 ) -> dict[str, Any]:
     """What the figures depend on."""
     return {
-        "command": describe_command("grammars", arguments),
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": describe_machine(),
-        "versions": describe_versions(),
+        **describe_run(describe_command("grammars", arguments)),
         "tokenizer": {"name": tokenizer.name, "padded_size": tokenizer.padded_size},
         "clock": options.clock.value,
         "clock_reading_us": round(options.clock.reading_us(), 3),

@@ -6,8 +6,10 @@ import os
 import platform
 import shlex
 import sys
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TypedDict
 
 import psutil
 
@@ -42,6 +44,29 @@ def describe_versions() -> dict[str, str]:
 def describe_command(benchmark: str, arguments: list[str]) -> str:
     """The shell line that runs the same measurement."""
     return shlex.join(["tightrope", "bench", benchmark, *arguments])
+
+
+class Run(TypedDict):
+    """What every report begins with: the command, when, where, and with what."""
+
+    command: str
+    date: str
+    machine: dict[str, str | int]
+    versions: dict[str, str]
+
+
+def describe_run(command: str) -> Run:
+    """The run that is going on.
+
+    Args:
+        command: the shell line, see `describe_command`.
+    """
+    return {
+        "command": command,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": describe_machine(),
+        "versions": describe_versions(),
+    }
 
 
 def has_cuda() -> bool:

@@ -6,12 +6,11 @@ import argparse
 import json
 import os
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.child_process import ONE_THREAD
-from benchmarks.machine import describe_command, describe_machine, describe_versions, has_cuda
+from benchmarks.machine import describe_command, describe_run, has_cuda
 from benchmarks.mask_cases import CASE_NAMES, MaskCase, load_case
 from benchmarks.mask_plot import save_plot
 from benchmarks.mask_report import (
@@ -120,7 +119,6 @@ def _report(
     console: Console,
 ) -> None:
     ratios = compare(results)
-    machine, versions = describe_machine(), describe_versions()
     console.print(result_table(results))
     for line in missing_lines(results):
         console.print(line, markup=False, highlight=False)
@@ -134,20 +132,17 @@ def _report(
     if options.output is None:
         return
     options.output.mkdir(parents=True, exist_ok=True)
+    run = describe_run(describe_command("masks", arguments))
     report = {
-        "command": describe_command("masks", arguments),
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": machine,
-        "versions": versions,
+        **run,
         "tokenizer": {"name": tokenizer.name, "padded_size": tokenizer.padded_size},
         "note": device_note,
         "results": as_json(results),
         "ratios": [asdict(peer) for peer in ratios],
     }
     (options.output / "masks.json").write_text(json.dumps(report, indent=2) + "\n")
-    caption = (
-        f"{tokenizer.name}, {tokenizer.padded_size:,} rows; {machine['processor']}, one thread"
-    )
+    processor = run["machine"]["processor"]
+    caption = f"{tokenizer.name}, {tokenizer.padded_size:,} rows; {processor}, one thread"
     for suffix in ("png", "svg"):
         save_plot(results, options.output / f"masks.{suffix}", caption=caption)
     console.print(f"wrote {options.output}/masks.json, masks.png, masks.svg", highlight=False)

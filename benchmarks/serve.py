@@ -9,11 +9,10 @@ import os
 import time
 from contextlib import nullcontext
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.machine import describe_command, describe_machine, describe_versions
+from benchmarks.machine import describe_command, describe_run
 from benchmarks.options import make_console, make_progress, positive
 from benchmarks.serve_client import send_all
 from benchmarks.serve_report import fault_lines, ratio_line, result_table, save_plot
@@ -165,12 +164,10 @@ def _report(
     if options.output is None:
         return
     options.output.mkdir(parents=True, exist_ok=True)
-    machine = describe_machine()
+    run = describe_run(describe_command("serve", arguments))
+    machine = run["machine"]
     report = {
-        "command": describe_command("serve", arguments),
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": machine,
-        "versions": describe_versions(),
+        **run,
         "model": target.model,
         "slo": asdict(slo),
         "results": [asdict(result) for result in results],

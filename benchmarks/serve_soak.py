@@ -10,10 +10,9 @@ import asyncio
 import json
 import time
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from benchmarks.machine import describe_command, describe_machine, describe_versions
+from benchmarks.machine import describe_command, describe_run
 from benchmarks.options import make_progress
 from benchmarks.serve_client import send_all
 from benchmarks.serve_server import own_server
@@ -65,12 +64,10 @@ def _write(
     report: SoakReport, options: argparse.Namespace, arguments: list[str], model: str
 ) -> None:
     options.output.mkdir(parents=True, exist_ok=True)
-    machine = describe_machine()
+    run = describe_run(describe_command("serve", arguments))
+    machine = run["machine"]
     told = {
-        "command": describe_command("serve", arguments),
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": machine,
-        "versions": describe_versions(),
+        **run,
         "model": model,
         "goals": [{"goal": goal, "met": is_met} for goal, is_met in report.goals()],
         "goodput_kept": report.goodput_kept,
