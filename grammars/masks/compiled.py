@@ -15,7 +15,7 @@ from grammars.masks.exploration import explore
 from grammars.masks.forced import settled_tokens
 from grammars.masks.mask_maker import MaskMaker
 from grammars.masks.matcher import Matcher
-from grammars.masks.rows import RowPool
+from grammars.masks.rows import RowPool, row_of
 from grammars.masks.runner import Runner
 from grammars.masks.steps import Steps
 from grammars.masks.token_symbols import build_token_symbols
@@ -88,9 +88,7 @@ class AutomatonGrammar:
             num_words=vocabulary.num_words,
             num_symbols=vocabulary.num_symbols,
         )
-        end_row = np.zeros(vocabulary.num_words, np.uint32)
-        for token_id in vocabulary.end_token_ids:
-            end_row[token_id >> 5] |= np.uint32(1 << (token_id & 31))
+        end_row = row_of(vocabulary.end_token_ids, vocabulary.num_words)
         self._max_cache_bytes = max_cache_bytes
         self._completion = Completion(tables, expander, vocabulary)
         self._configurations = ConfigurationTable()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grammars.device_tables import ENDED, START, DeviceTables
+from grammars.masks.rows import row_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,9 +104,7 @@ class _Exploration:
 
     def tables(self) -> DeviceTables:
         """All that was found, with ENDED between START and the other states."""
-        end_row = np.zeros(self._grammar.vocabulary.num_words, np.uint32)
-        for token_id in self._end_ids.tolist():
-            end_row[token_id >> 5] |= np.uint32(1 << (token_id & 31))
+        end_row = row_of(self._end_ids.tolist(), self._grammar.vocabulary.num_words)
         end_number = self._row_numbers.setdefault(end_row.tobytes(), len(self._row_numbers))
         rows = np.frombuffer(b"".join(self._row_numbers), np.uint32)
         nothing = np.zeros(0, np.int32)

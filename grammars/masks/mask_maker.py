@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-import numpy as np
-
 from grammars.automata.dfa import DEAD
 from grammars.errors import UnsatisfiableError
 from grammars.masks.mask_cache import MaskCache
 from grammars.masks.reference import PlainConfiguration, ReferenceWalk
+from grammars.masks.rows import row_of
 from grammars.masks.slice_cache import SliceCache
 from grammars.pushdown.layout import LexerColumn, StateColumn
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from grammars.masks.configuration import Configuration
@@ -134,9 +134,7 @@ class MaskMaker:
             configuration.is_fresh,
             below,
         )
-        words = np.zeros(self._vocabulary.num_words, np.uint32)
-        for token_id in reference.allowed_token_ids(plain):
-            words[token_id >> 5] |= np.uint32(1 << (token_id & 31))
+        words = row_of(reference.allowed_token_ids(plain), self._vocabulary.num_words)
         return words & ~self._rows.end_row, len(below)
 
     def _key(self, configuration: Configuration) -> TopKey:

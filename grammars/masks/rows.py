@@ -35,6 +35,14 @@ class MaskRow:
     has_text: bool
 
 
+def row_of(token_ids: Iterable[int], num_words: int) -> NDArray[np.uint32]:
+    """A row of some tokens, uint32, (num_words,)."""
+    words = np.zeros(num_words, np.uint32)
+    for token_id in token_ids:
+        words[token_id >> 5] |= np.uint32(1 << (token_id & 31))
+    return words
+
+
 class RowPool:
     """Rows by content; forgotten rows stay valid for those who hold them.
 

@@ -20,11 +20,31 @@ from grammars.masks.trie import (
     SUBTREE_END,
     SYMBOL_MASK,
 )
+from grammars.pushdown.columns import (
+    ACTIONS,
+    CLASSES,
+    COUNT_MAX,
+    COUNT_MIN,
+    FULL_OUTCOME,
+    GOTO,
+    IS_BOUNDARY,
+    IS_CLOSED,
+    IS_FINAL,
+    LABEL,
+    LEXER_START,
+    NUM_LABELS,
+    NUM_SYMBOLS,
+    OWED,
+    POP,
+    PUSH,
+    REACH,
+    RESUMES,
+    TRANSITIONS,
+    UNEXPANDED,
+    WINDOW,
+)
 from grammars.pushdown.layout import (
     UNBOUNDED,
-    ActionKind,
-    LexerColumn,
-    StateColumn,
     TableArrays,
 )
 
@@ -36,28 +56,6 @@ Symbols: TypeAlias = "NDArray[np.uint16]"
 Int: TypeAlias = "int | np.int64"
 """Given as np.int64: a kernel is compiled anew for each type of integer, and for each literal."""
 
-# The layout as plain numbers, which numba freezes into the code.
-_TRANSITIONS: Final = int(LexerColumn.TRANSITIONS)
-_CLASSES: Final = int(LexerColumn.CLASSES)
-_NUM_SYMBOLS: Final = int(LexerColumn.NUM_SYMBOLS)
-_LABEL: Final = int(LexerColumn.LABEL)
-_IS_CLOSED: Final = int(LexerColumn.IS_CLOSED)
-_IS_BOUNDARY: Final = int(LexerColumn.IS_BOUNDARY)
-_REACH: Final = int(LexerColumn.REACH)
-_OWED: Final = int(LexerColumn.OWED)
-_LEXER_START: Final = int(StateColumn.LEXER_START)
-_ACTIONS: Final = int(StateColumn.ACTIONS)
-_NUM_LABELS: Final = int(StateColumn.NUM_LABELS)
-_IS_FINAL: Final = int(StateColumn.IS_FINAL)
-_COUNT_MIN: Final = int(StateColumn.COUNT_MIN)
-_COUNT_MAX: Final = int(StateColumn.COUNT_MAX)
-_FULL_OUTCOME: Final = int(StateColumn.FULL_OUTCOME)
-_RESUMES: Final = int(StateColumn.RESUMES)
-_WINDOW: Final = int(StateColumn.WINDOW)
-_UNEXPANDED: Final = int(ActionKind.UNEXPANDED)
-_GOTO: Final = int(ActionKind.GOTO)
-_PUSH: Final = int(ActionKind.PUSH)
-_POP: Final = int(ActionKind.POP)
 
 NO_FRAME: Final = -1
 NO_LABEL_FIRST: Final = 0
@@ -163,9 +161,9 @@ def _note_fired(change: int, target: int, work: Workspace) -> None:
 def _resume(state: int, outcome: int, machine: Machine) -> int:
     """What `state` becomes under an outcome id; 0 where that is not known yet."""
     states, resumes = machine.tables.states, machine.tables.resumes
-    if states[state, _FULL_OUTCOME] == outcome:
+    if states[state, FULL_OUTCOME] == outcome:
         return state
-    row = states[state, _RESUMES]
+    row = states[state, RESUMES]
     while row != 0:
         if resumes[row, 0] == outcome:
             return int(resumes[row, 1])
@@ -178,20 +176,20 @@ def _resume(state: int, outcome: int, machine: Machine) -> int:
 def _fire(label: int, point: Point, machine: Machine) -> Point:
     """The action of a label: the fresh point after it, or no point."""
     states, actions, arena = machine.tables.states, machine.tables.actions, machine.work.arena
-    if label > states[point.state, _NUM_LABELS]:
+    if label > states[point.state, NUM_LABELS]:
         return _refused()
-    row = states[point.state, _ACTIONS] + label - 1
+    row = states[point.state, ACTIONS] + label - 1
     kind = actions[row, 0]
     target = int(actions[row, 1])
     frame, used, change = point.frame, point.used, 0
-    if kind == _PUSH:
+    if kind == PUSH:
         arena[used, 0] = target
         arena[used, 1] = frame
         frame = used
         used += 1
         change = 1
         target = int(actions[row, 2])
-    elif kind == _POP:
+    elif kind == POP:
         if frame == NO_FRAME:
             machine.work.met[IS_BELOW_WINDOW] = 1
             return _refused()
@@ -201,14 +199,14 @@ def _fire(label: int, point: Point, machine: Machine) -> Point:
         target = _resume(int(arena[frame, 0]), target, machine)
         frame = int(arena[frame, 1])
         change = -1
-    elif kind != _GOTO:
-        if kind == _UNEXPANDED:
+    elif kind != GOTO:
+        if kind == UNEXPANDED:
             _note_missing(MISSING_ACTION, point.state, label, machine.work)
         return _refused()
     if target == 0:
         return _refused()
     _note_fired(change, target, machine.work)
-    return Point(target, int(states[target, _LEXER_START]), 0, frame, used, True)
+    return Point(target, int(states[target, LEXER_START]), 0, frame, used, True)
 
 
 @lean_helper
@@ -221,22 +219,22 @@ def advance(symbol: Int, point: Point, machine: Machine) -> Point:
     for _ in range(2):
         lexer = point.lexer
         following = 0
-        if symbol < tables.lexers[lexer, _NUM_SYMBOLS]:
-            column = tables.classes[tables.lexers[lexer, _CLASSES] + symbol]
-            following = int(tables.transitions[tables.lexers[lexer, _TRANSITIONS] + column])
-        if tables.lexers[following, _REACH] & tables.states[point.state, _WINDOW] == 0:
-            label = int(tables.lexers[lexer, _LABEL])
+        if symbol < tables.lexers[lexer, NUM_SYMBOLS]:
+            column = tables.classes[tables.lexers[lexer, CLASSES] + symbol]
+            following = int(tables.transitions[tables.lexers[lexer, TRANSITIONS] + column])
+        if tables.lexers[following, REACH] & tables.states[point.state, WINDOW] == 0:
+            label = int(tables.lexers[lexer, LABEL])
             if label == 0:
                 return _refused()
             point = _fire(label, point, machine)
             if point.state == 0:
                 return point
             continue
-        is_closed = tables.lexers[following, _IS_CLOSED] != 0
+        is_closed = tables.lexers[following, IS_CLOSED] != 0
         counted = point.counted
-        most = int(tables.states[point.state, _COUNT_MAX])
-        if tables.lexers[lexer, _IS_BOUNDARY] != 0:
-            fewest = int(tables.states[point.state, _COUNT_MIN])
+        most = int(tables.states[point.state, COUNT_MAX])
+        if tables.lexers[lexer, IS_BOUNDARY] != 0:
+            fewest = int(tables.states[point.state, COUNT_MIN])
             if is_closed:
                 if counted < fewest:
                     return _refused()
@@ -244,10 +242,10 @@ def advance(symbol: Int, point: Point, machine: Machine) -> Point:
                 counted = min(counted + 1, fewest)  # counting on would make no difference
             else:
                 counted += 1
-        if counted + tables.lexers[following, _OWED] > most:
+        if counted + tables.lexers[following, OWED] > most:
             return _refused()
         if is_closed:
-            return _fire(int(tables.lexers[following, _LABEL]), point, machine)
+            return _fire(int(tables.lexers[following, LABEL]), point, machine)
         return Point(point.state, following, counted, point.frame, point.used, False)
     return _refused()
 
@@ -256,13 +254,13 @@ def advance(symbol: Int, point: Point, machine: Machine) -> Point:
 def _is_complete(point: Point, machine: Machine) -> bool:
     """Whether the text may end here: in a fresh final state, at once or after the lexer's label."""
     if not point.is_fresh:
-        label = int(machine.tables.lexers[point.lexer, _LABEL])
+        label = int(machine.tables.lexers[point.lexer, LABEL])
         if label == 0:
             return False
         point = _fire(label, point, machine)
         if point.state == 0:
             return False
-    return bool(machine.tables.states[point.state, _IS_FINAL])
+    return bool(machine.tables.states[point.state, IS_FINAL])
 
 
 @lean_helper
@@ -449,12 +447,12 @@ def _set_bit(row: NDArray[np.uint32], token_id: Int, is_set: bool) -> None:
 def _next_beside(symbol: Int, beside: Int, lexer: int, machine: Machine) -> int:
     """The lexer state after `beside` if characters are counted as from `lexer`; else DEAD."""
     tables = machine.tables
-    if tables.lexers[beside, _IS_BOUNDARY] != tables.lexers[lexer, _IS_BOUNDARY]:
+    if tables.lexers[beside, IS_BOUNDARY] != tables.lexers[lexer, IS_BOUNDARY]:
         return 0
-    if symbol >= tables.lexers[beside, _NUM_SYMBOLS]:
+    if symbol >= tables.lexers[beside, NUM_SYMBOLS]:
         return 0
-    column = tables.classes[tables.lexers[beside, _CLASSES] + symbol]
-    return int(tables.transitions[tables.lexers[beside, _TRANSITIONS] + column])
+    column = tables.classes[tables.lexers[beside, CLASSES] + symbol]
+    return int(tables.transitions[tables.lexers[beside, TRANSITIONS] + column])
 
 
 _BESIDE: Final = 5

@@ -9,12 +9,31 @@ import numpy as np
 
 from grammars.automata.kernels import kernel
 from grammars.automata.owed import characters_owed
+from grammars.pushdown.columns import (
+    ACTIONS,
+    CLASSES,
+    COUNT_MAX,
+    COUNT_MIN,
+    DEAD_ACTION,
+    FULL_OUTCOME,
+    GOTO,
+    IS_BOUNDARY,
+    IS_CLOSED,
+    IS_FINAL,
+    LABEL,
+    LEXER_START,
+    NUM_LABELS,
+    NUM_SYMBOLS,
+    OWED,
+    POP,
+    REACH,
+    RESUMES,
+    TRANSITIONS,
+    WINDOW,
+)
 from grammars.pushdown.layout import (
     ALL_LABELS,
     MAX_WINDOW_LABELS,
-    ActionKind,
-    LexerColumn,
-    StateColumn,
 )
 
 if TYPE_CHECKING:
@@ -25,29 +44,8 @@ if TYPE_CHECKING:
 
 Rows: TypeAlias = "NDArray[np.int64]"
 
-_TRANSITIONS: Final = int(LexerColumn.TRANSITIONS)
-_CLASSES: Final = int(LexerColumn.CLASSES)
-_NUM_SYMBOLS: Final = int(LexerColumn.NUM_SYMBOLS)
-_LABEL: Final = int(LexerColumn.LABEL)
-_IS_CLOSED: Final = int(LexerColumn.IS_CLOSED)
-_IS_BOUNDARY: Final = int(LexerColumn.IS_BOUNDARY)
-_REACH: Final = int(LexerColumn.REACH)
-_OWED: Final = int(LexerColumn.OWED)
-
-_LEXER_START: Final = int(StateColumn.LEXER_START)
-_ACTIONS: Final = int(StateColumn.ACTIONS)
-_NUM_LABELS: Final = int(StateColumn.NUM_LABELS)
-_IS_FINAL: Final = int(StateColumn.IS_FINAL)
-_COUNT_MIN: Final = int(StateColumn.COUNT_MIN)
-_COUNT_MAX: Final = int(StateColumn.COUNT_MAX)
-_FULL_OUTCOME: Final = int(StateColumn.FULL_OUTCOME)
-_RESUMES: Final = int(StateColumn.RESUMES)
-_WINDOW: Final = int(StateColumn.WINDOW)
 
 _EVERY_LABEL: Final = int(ALL_LABELS)
-_DEAD: Final = int(ActionKind.DEAD)
-_GOTO: Final = int(ActionKind.GOTO)
-_POP: Final = int(ActionKind.POP)
 
 _owed: Final[WeakKeyDictionary[Dfa, NDArray[np.int32]]] = WeakKeyDictionary()
 
@@ -106,14 +104,14 @@ def write_dfa(
                 transitions[begin + column] = target + first - 1
             else:
                 transitions[begin + column] = 0
-        lexers[row, _TRANSITIONS] = begin
-        lexers[row, _CLASSES] = symbol
-        lexers[row, _NUM_SYMBOLS] = num_symbols
-        lexers[row, _LABEL] = label[state]
-        lexers[row, _IS_CLOSED] = is_closed
-        lexers[row, _IS_BOUNDARY] = is_boundary[state]
-        lexers[row, _REACH] = _EVERY_LABEL
-        lexers[row, _OWED] = owed[state]
+        lexers[row, TRANSITIONS] = begin
+        lexers[row, CLASSES] = symbol
+        lexers[row, NUM_SYMBOLS] = num_symbols
+        lexers[row, LABEL] = label[state]
+        lexers[row, IS_CLOSED] = is_closed
+        lexers[row, IS_BOUNDARY] = is_boundary[state]
+        lexers[row, REACH] = _EVERY_LABEL
+        lexers[row, OWED] = owed[state]
 
 
 @kernel
@@ -153,22 +151,22 @@ def write_state(
         pop_labels: bits of the labels that pop with `pop_outcome`.
         pop_outcome: outcome id.
     """
-    states[state, _LEXER_START] = lexer_start
-    states[state, _ACTIONS] = first_action
-    states[state, _NUM_LABELS] = num_labels
-    states[state, _IS_FINAL] = is_final
-    states[state, _COUNT_MIN] = count_min
-    states[state, _COUNT_MAX] = count_max
-    states[state, _FULL_OUTCOME] = full_outcome
-    states[state, _RESUMES] = 0
-    states[state, _WINDOW] = window
+    states[state, LEXER_START] = lexer_start
+    states[state, ACTIONS] = first_action
+    states[state, NUM_LABELS] = num_labels
+    states[state, IS_FINAL] = is_final
+    states[state, COUNT_MIN] = count_min
+    states[state, COUNT_MAX] = count_max
+    states[state, FULL_OUTCOME] = full_outcome
+    states[state, RESUMES] = 0
+    states[state, WINDOW] = window
     for label in range(min(num_labels, MAX_WINDOW_LABELS)):
         row = first_action + label
         if not (window >> label) & 1:
-            actions[row, 0] = _DEAD
+            actions[row, 0] = DEAD_ACTION
         elif (goto_labels >> label) & 1:
-            actions[row, 0] = _GOTO
+            actions[row, 0] = GOTO
             actions[row, 1] = goto_target
         elif (pop_labels >> label) & 1:
-            actions[row, 0] = _POP
+            actions[row, 0] = POP
             actions[row, 1] = pop_outcome

@@ -20,10 +20,22 @@ import numpy as np
 from grammars.automata.dfa import NO_LABEL
 from grammars.errors import LimitExceededError
 from grammars.pushdown.actions import Action, Dead, Goto, Pop, Push
+from grammars.pushdown.columns import (
+    ACTIONS,
+    DEAD_ACTION,
+    FULL_OUTCOME,
+    GOTO,
+    LABEL,
+    LEXER_START,
+    NUM_LABELS,
+    POP,
+    PUSH,
+    RESUMES,
+    UNEXPANDED,
+)
 from grammars.pushdown.layout import (
     ALL_LABELS,
     UNBOUNDED,
-    ActionKind,
     GrowingArray,
     LexerColumn,
     StateColumn,
@@ -39,19 +51,6 @@ if TYPE_CHECKING:
 
 _STATE_BYTES: Final = 3000
 """What an `Expander` keeps of a state, about (measured with tracemalloc over 80 schemas)."""
-
-# What is read for each step of a text; a member of an enum is found ten times as slowly.
-_LABEL: Final = int(LexerColumn.LABEL)
-_LEXER_START: Final = int(StateColumn.LEXER_START)
-_ACTIONS: Final = int(StateColumn.ACTIONS)
-_NUM_LABELS: Final = int(StateColumn.NUM_LABELS)
-_FULL_OUTCOME: Final = int(StateColumn.FULL_OUTCOME)
-_RESUMES: Final = int(StateColumn.RESUMES)
-_UNEXPANDED: Final = int(ActionKind.UNEXPANDED)
-_GOTO: Final = int(ActionKind.GOTO)
-_PUSH: Final = int(ActionKind.PUSH)
-_POP: Final = int(ActionKind.POP)
-_DEAD: Final = int(ActionKind.DEAD)
 
 
 class AutomatonTables:
@@ -222,7 +221,7 @@ class AutomatonTables:
             LimitExceededError: the tables would take more than `max_bytes`.
         """
         with self.lock:
-            assert self._lexers.array[lexer_start, _LABEL] == NO_LABEL, "an empty terminal"
+            assert self._lexers.array[lexer_start, LABEL] == NO_LABEL, "an empty terminal"
             self._check_budget(_STATE_BYTES + 8 * len(StateColumn) + 24 * num_labels)
             actions = self._reserve(self._actions, num_labels)
             state = self._reserve(self._states, 1)
@@ -252,31 +251,31 @@ class AutomatonTables:
             row = self._action_row(state, label)
             match action:
                 case Goto(target):
-                    entry = (_GOTO, target, 0)
+                    entry = (GOTO, target, 0)
                 case Push(resume, inner):
-                    entry = (_PUSH, resume, inner)
+                    entry = (PUSH, resume, inner)
                 case Pop(outcome):
-                    entry = (_POP, self._outcome_id(outcome), 0)
+                    entry = (POP, self._outcome_id(outcome), 0)
                 case Dead():
-                    entry = (_DEAD, 0, 0)
+                    entry = (DEAD_ACTION, 0, 0)
             self._actions.array[row] = entry
 
     def has_action(self, state: int, label: int) -> bool:
         """Whether the action of (`state`, `label`) is expanded."""
-        first = self._states.array[state, _ACTIONS]
-        return bool(self._actions.array[first + label - 1, 0] != _UNEXPANDED)
+        first = self._states.array[state, ACTIONS]
+        return bool(self._actions.array[first + label - 1, 0] != UNEXPANDED)
 
     def action(self, state: int, label: int) -> Action | None:
         """The action of (`state`, `label`), None while it is unexpanded."""
         row = self._actions.array[self._action_row(state, label)]
         kind, first, second = row.tolist()
-        if kind == _GOTO:
+        if kind == GOTO:
             return Goto(first)
-        if kind == _PUSH:
+        if kind == PUSH:
             return Push(first, second)
-        if kind == _POP:
+        if kind == POP:
             return Pop(self._outcomes[first])
-        return Dead() if kind == _DEAD else None
+        return Dead() if kind == DEAD_ACTION else None
 
     def set_resume(self, state: int, outcome: int, target: int) -> None:
         """Write what `state` becomes under `outcome`; the full outcome needs no entry."""
@@ -284,16 +283,16 @@ class AutomatonTables:
             assert self.resume(state, outcome) is None, "a resume is written once"
             self._check_budget(24)
             row = self._reserve(self._resumes, 1)
-            first = self._states.array[state, _RESUMES]
+            first = self._states.array[state, RESUMES]
             self._resumes.array[row] = (self._outcome_id(outcome), target, first)
-            self._states.array[state, _RESUMES] = row
+            self._states.array[state, RESUMES] = row
 
     def resume(self, state: int, outcome: int) -> int | None:
         """What `state` becomes under `outcome`, None while it is unknown."""
         outcome_id = self._outcome_id(outcome)
-        if outcome_id == self._states.array[state, _FULL_OUTCOME]:
+        if outcome_id == self._states.array[state, FULL_OUTCOME]:
             return state
-        row = int(self._states.array[state, _RESUMES])
+        row = int(self._states.array[state, RESUMES])
         while row:
             known, target, row = (int(x) for x in self._resumes.array[row])
             if known == outcome_id:
@@ -306,7 +305,7 @@ class AutomatonTables:
 
     def lexer_start(self, state: int) -> int:
         """The lexer state in which a structural state begins."""
-        return int(self._states.array[state, _LEXER_START])
+        return int(self._states.array[state, LEXER_START])
 
     def state_row(self, state: int) -> tuple[int, ...]:
         """The columns of a structural state, see `StateColumn`."""
@@ -318,8 +317,8 @@ class AutomatonTables:
 
     def _action_row(self, state: int, label: int) -> int:
         row = self._states.array[state]
-        assert 1 <= label <= row[_NUM_LABELS], "no such label in this state"
-        return int(row[_ACTIONS]) + label - 1
+        assert 1 <= label <= row[NUM_LABELS], "no such label in this state"
+        return int(row[ACTIONS]) + label - 1
 
     def _outcome_id(self, outcome: int) -> int:
         known = self._outcome_ids.get(outcome)
