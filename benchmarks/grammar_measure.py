@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -14,26 +12,8 @@ from benchmarks.grammar_outcome import Measured, Refused, Written
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from benchmarks.clock import Clock
     from benchmarks.engines.base import Engine, EngineGrammar, EngineMatcher, Json
-
-
-class Clock(Enum):
-    """What a time is."""
-
-    WALL = "wall"  # MaskBench's; right on a machine that does nothing else
-    CPU = "cpu"  # of the whole process; right on a shared machine, a system call dearer a reading
-
-    @property
-    def read(self) -> Callable[[], int]:
-        """Reads it in nanoseconds."""
-        return time.perf_counter_ns if self is Clock.WALL else time.process_time_ns
-
-    def reading_us(self) -> float:
-        """What a reading costs; each time that is told holds about one."""
-        start = time.perf_counter_ns()
-        for _ in range(1000):
-            self.read()
-        return (time.perf_counter_ns() - start) / 1e6
 
 
 @dataclass(frozen=True, slots=True)

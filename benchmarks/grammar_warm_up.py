@@ -10,7 +10,8 @@ import json
 import time
 from typing import TYPE_CHECKING, Final
 
-from benchmarks.grammar_measure import Clock, Document, Job, measure
+from benchmarks.clock import Clock
+from benchmarks.grammar_measure import Document, Job, measure
 from benchmarks.grammar_outcome import Measured
 
 if TYPE_CHECKING:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Final
 import psutil
 
 from benchmarks.child_process import end_with_parent
+from benchmarks.clock import Clock
 from benchmarks.engines.base import make_engine
-from benchmarks.grammar_measure import Clock, measure
+from benchmarks.grammar_measure import measure
 from benchmarks.grammar_outcome import Broken
 from benchmarks.grammar_warm_up import warm_up
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.child_process import ONE_THREAD
+from benchmarks.clock import add_clock_flag
 from benchmarks.engines.base import ENGINES
 from benchmarks.grammar_data import GrammarDataError, by_names, draw_sample, find_data
 from benchmarks.grammar_failures import failure_lines
-from benchmarks.grammar_measure import Clock
 from benchmarks.grammar_plot import save_plot
 from benchmarks.grammar_ratios import compare
 from benchmarks.grammar_report import ratio_table, summary_json, summary_table
@@ -118,13 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--memory-limit", type=positive, default=8, help="GiB a process (%(default)s)"
     )
-    parser.add_argument(
-        "--clock",
-        type=Clock,
-        choices=list(Clock),
-        default=Clock.WALL,
-        help="wall: as MaskBench; cpu: of the process, for a machine that others use as well",
-    )
+    add_clock_flag(parser)
     add_tokenizer_flags(parser, "qwen2.5-coder-0.5b")
     parser.add_argument("--failures", type=Path, help="file for the list of what went wrong")
     parser.add_argument("--output", type=Path, help="folder for grammars.json and grammars.svg")

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import gc
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import psutil
 
+from benchmarks.clock import Clock
 from grammars.backends.base import get_backend
 from grammars.errors import GrammarError
 from grammars.spec import JsonSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -85,6 +85,7 @@ def measure(
     *,
     whitespace: Whitespace,
     repeats: int,
+    clock: Clock = Clock.WALL,
 ) -> MaskMeasurement:
     """Measure and judge one backend on one case.
 
@@ -96,6 +97,7 @@ def measure(
         vocabulary: the tokens.
         whitespace: of the spec; the documents are spelled so.
         repeats: fresh compiles, each followed by all documents, >= 1.
+        clock: of the times.
     """
     try:
         backend = get_backend(backend_name)
@@ -108,7 +110,7 @@ def measure(
         runs = []
         rss_bytes = 0
         for _ in range(repeats):
-            runs.append(_Run.of(backend, spec, vocabulary, documents))
+            runs.append(_Run.of(backend, spec, vocabulary, documents, clock.read))
             if len(runs) == 1:
                 rss_bytes = max(0, process.memory_info().rss - rss_before)
     except GrammarError as error:
@@ -146,29 +148,32 @@ class _Run:
         spec: JsonSchema,
         vocabulary: Vocabulary,
         documents: Sequence[list[int]],
+        clock: Callable[[], int],
     ) -> _Run:
         row = np.zeros(vocabulary.num_words, np.int32)
         gc.collect()
         gc.disable()
         try:
-            start = time.perf_counter_ns()
+            start = clock()
             compiled = backend.compile(spec, vocabulary)
-            compiled_at = time.perf_counter_ns()
+            compiled_at = clock()
             compiled.matcher().fill_bitmask(row)
-            first_mask_at = time.perf_counter_ns()
-            steps_ns = _step_times(compiled, documents, row)
-            again_ns = _step_times(compiled, documents, row)
+            first_mask_at = clock()
+            steps_ns = _step_times(compiled, documents, row, clock)
+            again_ns = _step_times(compiled, documents, row, clock)
         finally:
             gc.enable()
         return cls(compiled, compiled_at - start, first_mask_at - compiled_at, steps_ns, again_ns)
 
 
 def _step_times(
-    compiled: CompiledGrammar, documents: Sequence[list[int]], row: NDArray[np.int32]
+    compiled: CompiledGrammar,
+    documents: Sequence[list[int]],
+    row: NDArray[np.int32],
+    clock: Callable[[], int],
 ) -> list[int]:
     """Nanoseconds of fill and accept for each token; a refused token ends its document."""
     times: list[int] = []
-    clock = time.perf_counter_ns
     for token_ids in documents:
         matcher = compiled.matcher()
         fill_bitmask, accept_token = matcher.fill_bitmask, matcher.accept_token

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from benchmarks.child_process import end_with_parent
+from benchmarks.clock import Clock
 from benchmarks.mask_measure import MaskMeasurement, measure
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class Job:
         whitespace: of the spec.
         repeats: fresh compiles.
         timeout_s: wall seconds for the whole job, process start included.
+        clock: of the times.
     """
 
     backend_name: str
@@ -36,6 +38,7 @@ class Job:
     whitespace: Whitespace
     repeats: int
     timeout_s: float
+    clock: Clock = Clock.WALL
 
 
 def run_job(job: Job) -> MaskMeasurement:
@@ -68,5 +71,6 @@ def _work(job: Job, sender: Connection) -> None:
             job.tokenizer.vocabulary(),
             whitespace=job.whitespace,
             repeats=job.repeats,
+            clock=job.clock,
         )
     )

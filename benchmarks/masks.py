@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.child_process import ONE_THREAD
+from benchmarks.clock import add_clock_flag
 from benchmarks.machine import describe_command, describe_run, has_cuda
 from benchmarks.mask_cases import CASE_NAMES, MaskCase, load_case
 from benchmarks.mask_plot import save_plot
@@ -84,6 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=1, help="of the documents")
     parser.add_argument("--whitespace", choices=("compact", "single"), default="compact")
     parser.add_argument("--timeout", type=positive, default=300, help="seconds a cell")
+    add_clock_flag(parser)
     parser.add_argument(
         "--output", type=Path, help="folder for masks.json, masks.png and masks.svg"
     )
@@ -105,7 +107,15 @@ def _measure_all(
         for case in cases:
             for backend in options.backends:
                 progress.update(task, description=f"{case.name}: {backend}")
-                job = Job(backend, case, tokenizer, options.whitespace, repeats, options.timeout)
+                job = Job(
+                    backend,
+                    case,
+                    tokenizer,
+                    options.whitespace,
+                    repeats,
+                    options.timeout,
+                    options.clock,
+                )
                 results.append(MaskResult(case.name, backend, run_job(job)))
                 progress.advance(task)
     return results
@@ -136,13 +146,18 @@ def _report(
     report = {
         **run,
         "tokenizer": {"name": tokenizer.name, "padded_size": tokenizer.padded_size},
+        "clock": options.clock.value,
+        "clock_reading_us": round(options.clock.reading_us(), 3),
         "note": device_note,
         "results": as_json(results),
         "ratios": [asdict(peer) for peer in ratios],
     }
     (options.output / "masks.json").write_text(json.dumps(report, indent=2) + "\n")
     processor = run["machine"]["processor"]
-    caption = f"{tokenizer.name}, {tokenizer.padded_size:,} rows; {processor}, one thread"
+    caption = (
+        f"{tokenizer.name}, {tokenizer.padded_size:,} rows; {processor}, one thread, "
+        f"{options.clock.value} clock"
+    )
     for suffix in ("png", "svg"):
         save_plot(results, options.output / f"masks.{suffix}", caption=caption)
     console.print(f"wrote {options.output}/masks.json, masks.png, masks.svg", highlight=False)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks.clock import Clock
 from benchmarks.grammar_failures import failure_lines
-from benchmarks.grammar_measure import Clock, Document, Job, measure
+from benchmarks.grammar_measure import Document, Job, measure
 from benchmarks.grammar_outcome import Broken, Measured, Refused, Written
 from benchmarks.grammar_ratios import compare
 from benchmarks.grammar_report import ratio_table, summary_json, summary_table

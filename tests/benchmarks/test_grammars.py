@@ -7,8 +7,9 @@ import sys
 
 import pytest
 
+from benchmarks.clock import Clock
 from benchmarks.engines.base import ENGINES, EngineInfo, make_engine
-from benchmarks.grammar_measure import Clock, Document, Job, measure
+from benchmarks.grammar_measure import Document, Job, measure
 from benchmarks.grammar_outcome import Broken, Measured, Refused
 from benchmarks.grammar_worker import EngineProcess, EngineStartError, WorkerSettings
 from benchmarks.grammars import main
