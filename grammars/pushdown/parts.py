@@ -103,18 +103,16 @@ def _text_terminals(
 
 
 def _watch(text: str, label: int, vocabulary: Vocabulary) -> list[Watched]:
-    """The spellings by which a tag ends free text: its bytes, and its control token if any."""
+    """What a tag is in free text: its control token, which text then cannot spell, or its bytes."""
     if not text:
         raise InvalidGrammarError("a tag in free text must not be empty", keyword="FreeText")
-    spellings = [Watched(text.encode(), None, label)]
     match vocabulary.split_controls(text):
         case [int(symbol)]:
-            spellings.append(Watched(b"", symbol, label))
+            return [Watched(text.encode(), None, NO_LABEL), Watched(b"", symbol, label)]
         case [bytes()]:
-            pass
+            return [Watched(text.encode(), None, label)]
         case _:
             raise InvalidGrammarError(
                 f"the tag {text!r} mixes a control token with text; put the text into the body",
                 keyword="FreeText",
             )
-    return spellings

@@ -106,11 +106,15 @@ class TestControlTokens:
         assert not judge.accepts(ADD)
         assert not judge.accepts([self.OPEN, self.BODY + "</tool_call>"])
 
-    def test_free_text_takes_a_tag_by_its_token_and_by_its_text(self):
+    def test_free_text_takes_a_tag_by_its_token_and_cannot_spell_it(self):
         judge = self.judge(FreeText(tags=(CALLS,)))
         assert judge.accepts(["so ", self.OPEN, self.BODY, self.CLOSE, " done"])
-        assert judge.accepts(["so <tool_call>" + self.BODY, self.CLOSE])
-        assert not judge.accepts(["so <tool_call> done"])
+        assert judge.accepts(["so <tool_call done, </tool_call> too"])
+        assert not judge.accepts(["so <tool_call>" + self.BODY, self.CLOSE])
+        judge = self.judge(FreeText(end="<tool_call>"))
+        assert judge.accepts(["so <tool_call", self.OPEN])
+        assert not judge.accepts(["so <tool_call>"])
+        assert not judge.accepts(["so <tool_call>", self.OPEN])
 
     def test_a_control_token_is_never_text(self):
         assert not self.judge(FreeText()).accepts(["a", self.OPEN])

@@ -9,6 +9,7 @@ import pytest
 
 from engine.output import FinishReason, RequestOutput
 from grammars.compile import compile_grammar
+from grammars.spec import JsonObject
 from server.calls.formats import FORMATS, calls_text
 from server.calls.tool import CallableTool
 from server.chat.reply_format import ReplyFormat
@@ -62,3 +63,29 @@ def test_calls_are_written_in_the_tokens_of_the_model(tokenizer, name, num_contr
     message = fold(event for step in steps for event in step.events)
     assert [(call.name, json.loads(call.arguments)) for call in message.calls] == CALLS
     assert message.content is None
+
+
+@pytest.mark.parametrize(
+    ("mode", "document", "thinking", "tag", "before"),
+    [
+        (CallMode.AUTO, None, Thinking.NONE, "<tool_call>", "I call "),
+        (CallMode.NONE, JsonObject(), Thinking.OPEN, "</think>", "hm, "),
+    ],
+)
+def test_b057_a_tag_with_a_token_is_that_token_and_text_cannot_spell_it(
+    mode, document, thinking, tag, before
+):
+    """Else the grammar would take for a tag what is told as text, and bind the text behind it."""
+    vocabulary = real_vocabulary("qwen3")
+    tools = ToolUse(mode, TOOLS if mode is CallMode.AUTO else ())
+    spec = compose(tools, document, thinking, ReplyFormat(FORMATS["hermes"]))
+    assert spec is not None
+    grammar = compile_grammar(spec, vocabulary)
+    (token_id,) = (c.token_id for c in vocabulary.controls if c.text == tag)
+    for token_ids, is_allowed in [
+        (vocabulary.encode(f"{before}{tag[:-1]} ".encode()), True),
+        ([*vocabulary.encode(before.encode()), token_id], True),
+        (vocabulary.encode(f"{before}{tag}".encode()), False),
+    ]:
+        matcher = grammar.matcher()
+        assert all(matcher.accept_token(token) for token in token_ids) == is_allowed, token_ids
