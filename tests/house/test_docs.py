@@ -31,6 +31,23 @@ def test_links_lead_to_files_that_exist(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_into_pages_lead_to_headings_that_exist(page):
+    links = re.findall(r"\]\(([^)#]*)#([^)]+)\)", page.read_text())
+    missing = [
+        f"{target}#{anchor}"
+        for target, anchor in links
+        if anchor not in anchors_of(page.parent / target if target else page)
+    ]
+    assert missing == []
+
+
+def anchors_of(page):
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_in_the_docs_exist(page):
     blocks = re.findall(r"^```\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
     lines = [line for block in blocks for line in block.splitlines()]
@@ -52,7 +69,7 @@ def test_every_command_is_there_and_in_the_help(capsys):
 
 def test_the_api_page_names_every_field():
     page = (ROOT / "docs/api.md").read_text()
-    honoured, rest = page.split("Taken without effect", 1)
+    honoured, rest = page.split("Accepted without effect", 1)
     ignored, refused = rest.split("Refused with", 1)
     fields = set(ChatCompletionRequest.model_fields)
     assert named_in(ignored) >= set(IGNORED_FIELDS)
