@@ -15,7 +15,7 @@ from benchmarks.bfcl_options import make_parser, name_and_format
 from benchmarks.bfcl_report import Cost, as_table, mistake_rows, table_rows, write_report
 from benchmarks.bfcl_result import scores_of
 from benchmarks.bfcl_run import AnswerLimits, Question, answer_all
-from benchmarks.options import make_console, make_progress
+from benchmarks.console import make_console, make_progress
 from engine.config import EngineConfig
 from server.assembly import load_server
 from server.config import ServerConfig

@@ -7,46 +7,81 @@ from pathlib import Path
 from typing import get_args
 
 from benchmarks.bfcl_answer import Mode
-from benchmarks.options import positive
+from benchmarks.flags import add_output_flag, one_of, positive
 from server.config import ToolFormatName
 
-_DESCRIPTION = "Tool calls of models, constrained and not, by the leaderboard's rules."
+_DESCRIPTION = (
+    "Tool calls of models, constrained and not, by the rules of the Berkeley Function Calling "
+    "Leaderboard."
+)
 
 
 def make_parser() -> argparse.ArgumentParser:
     """The command line."""
     parser = argparse.ArgumentParser(prog="tightrope eval bfcl", description=_DESCRIPTION)
-    parser.add_argument("--data", type=Path, required=True, help="folder of category.jsonl files")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        required=True,
+        metavar="FOLDER",
+        help="folder of *.jsonl files, one per category",
+    )
     parser.add_argument(
         "--model",
         nargs="+",
         default=["smollm2-135m"],
         metavar="NAME[@FORMAT]",
-        help="names or folders, with the --tool-format of `serve` (%(default)s)",
+        help="names or folders; FORMAT as `--tool-format` of `serve` (default: smollm2-135m)",
     )
     parser.add_argument(
         "--modes",
         nargs="+",
-        type=Mode,
-        choices=list(Mode),
+        type=one_of(Mode),
+        metavar=f"{{{','.join(Mode)}}}",
         default=list(Mode),
-        help="free: no grammar; auto, required: tool_choice, with the grammar (all)",
+        help="free: no grammar; auto, required: that tool_choice, with the grammar (default: all)",
     )
-    parser.add_argument("--limit", type=positive, help="cases a category, drawn (all)")
-    parser.add_argument("--seed", type=int, default=1, help="of the draw (%(default)s)")
-    parser.add_argument("--batch", type=positive, default=16, help="at once (%(default)s)")
-    parser.add_argument("--threads", type=positive, default=1, help="of torch (%(default)s)")
-    parser.add_argument("--max-tokens", type=positive, default=256, help="an answer (%(default)s)")
+    parser.add_argument(
+        "--limit", type=positive, metavar="N", help="cases to draw per category (default: all)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="of the draw (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--batch",
+        type=positive,
+        default=16,
+        metavar="N",
+        help="cases at once (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="threads of torch (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--max-tokens",
+        type=positive,
+        default=256,
+        metavar="N",
+        help="tokens per answer (default: %(default)s)",
+    )
     parser.add_argument(
         "--max-text-tokens",
         type=positive,
         default=96,
-        help="an answer that has begun no call by then counts as text (%(default)s)",
+        metavar="N",
+        help="an answer that has not begun a call by then counts as text (default: %(default)s)",
     )
     parser.add_argument(
-        "--answers", type=Path, help="file that keeps answers; those in it are not made again"
+        "--answers",
+        type=Path,
+        metavar="FILE",
+        help="file that keeps the answers; those in it are not generated again",
     )
-    parser.add_argument("--output", type=Path, help="folder for bfcl.json, bfcl.md and bfcl.svg")
+    add_output_flag(parser, "bfcl.json", "bfcl.md", "bfcl.svg")
     return parser
 
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import matplotlib as mpl
-
-mpl.use("Agg")  # a renderer without a screen, to be chosen before pyplot is imported
-
 import matplotlib.pyplot as plt
 from matplotlib.patches import Patch
 
 from benchmarks.bfcl_answer import Mode
 from benchmarks.bfcl_result import ALL
+from benchmarks.figure import BLUE, GREY, VERMILION, save, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,16 +19,15 @@ if TYPE_CHECKING:
 
     from benchmarks.bfcl_result import Score
 
-# Okabe and Ito's palette, told apart without colour vision too.
-_COLOURS: Final = {Mode.FREE: "#999999", Mode.AUTO: "#0072B2", Mode.REQUIRED: "#D55E00"}
+_COLOURS: Final = {Mode.FREE: GREY, Mode.AUTO: BLUE, Mode.REQUIRED: VERMILION}
 
 
 def save_plot(scores: Sequence[Score], path: Path, *, caption: str) -> None:
-    """Draw a row of panels a model: right answers, and valid calls among those written.
+    """Draw a row of panels per model: right answers, and valid calls among those written.
 
     Args:
         scores: of all models, categories and modes.
-        path: the file; its suffix picks the format (.png, .svg).
+        path: an .svg file.
         caption: what it ran on, under the panels.
     """
     models = list(dict.fromkeys(score.model for score in scores))
@@ -53,16 +49,14 @@ def save_plot(scores: Sequence[Score], path: Path, *, caption: str) -> None:
     for axes in panels.flat:
         axes.set_xlim(0, 112)
         axes.set_xticks(range(0, 101, 20))
-        axes.spines[["top", "right"]].set_visible(False)
+        tidy(axes)
     handles = [
         Patch(color=_COLOURS[mode], label=mode)
         for mode in Mode
         if any(score.mode is mode for score in scores)
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False)
-    figure.supxlabel(f"{caption}.  Numbers: right of cases, valid of written calls.", fontsize=8)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    save(figure, path, caption=f"{caption}.  Numbers: right of cases, valid of written calls.")
 
 
 def _draw(axes: Axes, y: int, mode: Mode, part: int, whole: int) -> None:

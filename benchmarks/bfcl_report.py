@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +10,7 @@ from rich.table import Table
 from benchmarks.bfcl_answer import Mode
 from benchmarks.bfcl_result import ALL
 from benchmarks.machine import describe_run
+from benchmarks.report import write_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,16 +44,13 @@ def write_report(
     """Write bfcl.json, bfcl.md and bfcl.svg, each with the command and the machine."""
     from benchmarks.bfcl_plot import save_plot  # a second of import that only the report needs
 
-    folder.mkdir(parents=True, exist_ok=True)
-    command = shlex.join(["tightrope", "eval", "bfcl", *arguments])
-    run = describe_run(command)
+    run = describe_run("eval bfcl", arguments)
     machine = run["machine"]
-    report = {
-        **run,
+    content = {
         "costs": [asdict(cost) for cost in costs],
         "scores": [asdict(score) for score in scores],
     }
-    (folder / "bfcl.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    write_json(folder / "bfcl.json", run, content)
     place = f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB"
     spent = [
         f"{cost.model}: {cost.num_answers} answers, {cost.num_tokens} tokens, "
@@ -63,7 +59,7 @@ def write_report(
     ]
     parts = [
         "# Tool calls, greedy\n",
-        f"    {command}\n",
+        f"    {run['command']}\n",
         f"{place}; {run['date']}. {'; '.join(spent)}.\n",
         as_markdown(table_rows(scores)),
         "What is wrong, where a call is wanted:\n",

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import argparse
 import gc
-import json
-import platform
 import sys
 import time
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import torch
 
-from benchmarks.device_plot import bar_chart
+from benchmarks.bar_chart import bar_chart
 from benchmarks.device_steps import METHODS, make_step
+from benchmarks.flags import add_output_flag, positive
+from benchmarks.machine import describe_run
+from benchmarks.report import write_json
 from benchmarks.tokenizer_source import TokenizerSourceError, from_file
 from grammars.errors import GrammarError
 from grammars.vocabulary import Vocabulary
@@ -31,10 +31,6 @@ if TYPE_CHECKING:
 
     from benchmarks.device_decode import DecodeTime
     from benchmarks.tokenizer_source import TokenizerSource
-
-_LIBRARIES: Final = (
-    "torch", "triton", "transformers", "numba", "xgrammar", "llguidance", "outlines-core",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +85,15 @@ def main(arguments: Sequence[str]) -> int:
         "measured, and 'resident' and 'pooled' are their plain torch references."
     )
     report = {
-        "command": "python -m benchmarks.device " + " ".join(arguments),
-        "machine": _describe_machine(),
+        "device": torch.cuda.get_device_name() if device.type == "cuda" else "cpu",
         "note": note,
         "masks": [asdict(cell) for cell in cells],
         "decode": [asdict(entry) for entry in decode],
     }
     _print(cells, decode, note)
     if options.output is not None:
-        options.output.mkdir(parents=True, exist_ok=True)
-        (options.output / "device.json").write_text(json.dumps(report, indent=2) + "\n")
+        run = describe_run("bench device", arguments)
+        write_json(options.output / "device.json", run, report)
         (options.output / "device.svg").write_text(_chart(cells))
     return 0
 
@@ -106,21 +101,50 @@ def main(arguments: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tightrope bench device", description=__doc__)
     parser.add_argument(
-        "--tokenizer", default="smollm2-135m", help="a model, or a tokenizer.json or .json.gz"
+        "--tokenizer",
+        metavar="MODEL",
+        default="smollm2-135m",
+        help="a model's name or folder, or a tokenizer.json or .json.gz (default: %(default)s)",
     )
-    parser.add_argument("--end-token", help="spelling of the end token, if it is not known")
-    parser.add_argument("--batch-sizes", type=int, nargs="+", default=[1, 8, 64, 256])
+    parser.add_argument(
+        "--end-token",
+        metavar="TEXT",
+        help="with a tokenizer.json: spelling of the end token (default: that of tokenizer_config.json beside it)",
+    )
+    parser.add_argument(
+        "--batch-sizes",
+        type=positive,
+        nargs="+",
+        default=[1, 8, 64, 256],
+        metavar="N",
+        help="(default: 1 8 64 256)",
+    )
     parser.add_argument(
         "--vocab-sizes",
-        type=int,
+        type=positive,
         nargs="+",
         default=[49_152, 128_256, 151_936],
-        help="rows of the head; what the tokenizer does not fill is padding",
+        metavar="N",
+        help="rows of the model's output, padded beyond the tokenizer's "
+        "(default: 49152 128256 151936)",
     )
-    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
-    parser.add_argument("--steps", type=int, default=100, help="timed steps a cell")
+    parser.add_argument(
+        "--methods",
+        nargs="+",
+        choices=METHODS,
+        default=list(METHODS),
+        metavar="NAME",
+        help=f"of {', '.join(METHODS)} (default: all)",
+    )
+    parser.add_argument(
+        "--steps",
+        type=positive,
+        default=100,
+        metavar="N",
+        help="timed steps per method and size (default: %(default)s)",
+    )
     parser.add_argument("--quick", action="store_true", help="two small batches, one vocabulary")
-    parser.add_argument("--output", type=Path, help="folder for device.json and device.svg")
+    add_output_flag(parser, "device.json", "device.svg")
     return parser
 
 
@@ -165,7 +189,7 @@ def _measure(
 
 
 def _median_us(step: Callable[[], None], num_steps: int, device: torch.device) -> float:
-    """Microseconds of a step; twenty go ahead, in which every mask of the document is met."""
+    """Microseconds of a step, after forty steps in which every mask of the document is met."""
     on_device = device.type == "cuda"
     clock = time.perf_counter if on_device else time.process_time
     for _ in range(40):
@@ -214,17 +238,6 @@ def _chart(cells: Sequence[MaskTime]) -> str:
             name = f"{cell.vocab_size:,} tokens, batch {cell.batch_size}"
             groups.setdefault(name, {})[cell.method] = cell.step_us
     return bar_chart("Masks of one step, microseconds (log scale)", groups)
-
-
-def _describe_machine() -> dict[str, str]:
-    found = {"system": platform.platform(), "python": platform.python_version()}
-    found["device"] = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
-    for name in _LIBRARIES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ import torch
 from engine.device.automata import ResidentAutomata, advance_states
 from engine.device.mask_pool import MaskPool
 from engine.device.shaping import shape_logits
-from engine.sampler.bitmask import apply_bitmask, bitmask_width
+from engine.device.transfer import to_device
+from engine.sampler.bitmask import bitmask_width
 from grammars.backends.base import get_backend
 from grammars.device_tables import START, DeviceBudget
 from grammars.integrations.transformers import ConstraintLogitsProcessor
@@ -134,28 +135,32 @@ def _host_step(
     width = bitmask_width(logits.shape[1])
     on_host = torch.zeros((len(logits), width), dtype=torch.int32, pin_memory=device.type == "cuda")
     rows = on_host.numpy()
-    all_rows = list(range(len(logits)))
+    in_order = torch.arange(len(logits), dtype=torch.int32, device=device)
     matchers: list[GrammarMatcher] = []
     for place in replay.places:
         matcher = compiled.matcher()
         for token_id in replay.token_ids[:place]:
             assert matcher.accept_token(token_id), "the document is one of the schema"
         matchers.append(matcher)
-    pool = MaskPool(width, max_bytes=64 * 2**20, min_rows=len(logits), device=device)
+    pool = MaskPool(width, max_bytes=64 * 2**20, max_step_rows=len(logits), device=device)
     if method == "xgrammar":
         import xgrammar  # a peer, which need not be installed
 
     def step() -> None:
-        for matcher, row in zip(matchers, rows, strict=True):
-            matcher.fill_bitmask(row)
+        if method != "pooled":
+            for matcher, row in zip(matchers, rows, strict=True):
+                matcher.fill_bitmask(row)
         if method == "pooled":
-            row_ids = torch.tensor(pool.row_ids(rows), dtype=torch.int32).to(device)
-            shape_logits(logits, pool.rows, row_ids, None)
+            pool.begin_step()
+            shared = [matcher.shared_bitmask() for matcher in matchers]
+            row_ids = [pool.shared_row_id(row) for row in shared if row is not None]
+            pool.end_step(0)
+            shape_logits(logits, pool.rows, to_device(row_ids, device, torch.int32), None)
         elif method == "xgrammar":
             on_device = on_host.to(device, non_blocking=True)
             xgrammar.apply_token_bitmask_inplace(logits, on_device)
         else:
-            apply_bitmask(logits, on_host, all_rows)
+            shape_logits(logits, on_host.to(device, non_blocking=True), in_order, None)
         for matcher, token_id in zip(matchers, replay.next_tokens(), strict=True):
             matcher.accept_token(token_id)
         for index in replay.move():

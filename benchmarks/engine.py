@@ -1,18 +1,18 @@
-"""`tightrope bench engine`: the same model and prompts, free, constrained, with others' masks."""
+"""`tightrope bench engine`: one model, free, constrained and with others' masks."""
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 from transformers import AutoModelForCausalLM
 
+from benchmarks.console import make_console, make_progress
 from benchmarks.engine_report import FORCED, FREE, PLAIN, report
 from benchmarks.engine_runs import PEERS, run_engine, run_transformers
 from benchmarks.engine_work import WORK_SETS, make_prompts
-from benchmarks.options import make_console, make_progress, positive
+from benchmarks.flags import add_output_flag, positive
 from engine.config import EngineConfig
 from engine.load import load_engine
 from grammars.backends.base import get_backend
@@ -26,6 +26,7 @@ from server.tokenizer import load_tokenizer, make_vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from benchmarks.engine_runs import Run
     from benchmarks.engine_work import WorkSet
@@ -59,14 +60,49 @@ def main(arguments: Sequence[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tightrope bench engine", description=__doc__)
-    parser.add_argument("--model", default="smollm2-135m", help="name or folder (%(default)s)")
-    parser.add_argument("--batch", type=positive, default=16, help="prompts at once (%(default)s)")
-    parser.add_argument("--max-tokens", type=positive, default=160, help="an answer (%(default)s)")
-    parser.add_argument("--repeats", type=positive, default=2, help="the best counts (%(default)s)")
-    parser.add_argument("--threads", type=positive, default=1, help="of torch (%(default)s)")
-    parser.add_argument("--peers", nargs="*", choices=PEERS, default=list(PEERS))
-    parser.add_argument("--quick", action="store_true", help="what the bars need alone, once")
-    parser.add_argument("--output", type=Path, help="folder for engine.json and engine.svg")
+    parser.add_argument(
+        "--model", default="smollm2-135m", help="name or folder (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--batch",
+        type=positive,
+        default=16,
+        metavar="N",
+        help="prompts at once (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--max-tokens",
+        type=positive,
+        default=160,
+        metavar="N",
+        help="tokens per answer (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--repeats",
+        type=positive,
+        default=2,
+        metavar="N",
+        help="timed rounds, of which the fastest counts (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="threads of torch (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--peers",
+        nargs="*",
+        choices=PEERS,
+        default=list(PEERS),
+        metavar="NAME",
+        help=f"masks for transformers' own generate, of {', '.join(PEERS)} (default: all)",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="one round of what the targets need, and no more"
+    )
+    add_output_flag(parser, "engine.json", "engine.svg")
     return parser
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from rich.table import Table
 
-from benchmarks.device_plot import bar_chart
+from benchmarks.bar_chart import bar_chart
 from benchmarks.engine_bars import (
     FORCED_OVER_FREE,
     PASSES_PER_TOKEN,
@@ -17,7 +16,8 @@ from benchmarks.engine_bars import (
     documents_over,
     judge,
 )
-from benchmarks.machine import describe_command, describe_run
+from benchmarks.machine import describe_run
+from benchmarks.report import write_json
 
 if TYPE_CHECKING:
     import argparse
@@ -60,15 +60,13 @@ def report(
         console.print(f"not measured: {peer}: {reason}", markup=False, highlight=False)
     if options.output is None:
         return
-    options.output.mkdir(parents=True, exist_ok=True)
     content = {
-        **describe_run(describe_command("engine", arguments)),
         "results": {name: [_figures(run) for run in ways] for name, ways in runs.items()},
         "ratios": ratios,
         "bars": [judgement.as_json() for judgement in judgements],
         "not_measured": missing,
     }
-    (options.output / "engine.json").write_text(json.dumps(content, indent=2) + "\n")
+    write_json(options.output / "engine.json", describe_run("bench engine", arguments), content)
     groups = {
         name: {run.way: _tokens_per_cpu_s(run) for run in ways} for name, ways in runs.items()
     }

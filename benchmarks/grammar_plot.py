@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-import matplotlib as mpl
-
-mpl.use("Agg")  # a renderer without a screen, to be chosen before pyplot is imported
-
 import matplotlib.pyplot as plt
 
+from benchmarks.figure import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    save,
+    tidy,
+)
 from benchmarks.grammar_result import Verdict
 
 if TYPE_CHECKING:
@@ -22,24 +30,15 @@ if TYPE_CHECKING:
     from benchmarks.grammar_result import Result
     from benchmarks.grammar_summary import Summary
 
-# Okabe and Ito's palette, told apart without colour vision too.
-_ENGINE_COLOURS: Final = (
-    "#D55E00",
-    "#0072B2",
-    "#009E73",
-    "#56B4E9",
-    "#CC79A7",
-    "#E69F00",
-    "#999999",
-)
+_ENGINE_COLOURS: Final = (VERMILION, BLUE, GREEN, SKY, PURPLE, ORANGE, GREY)
 _VERDICT_COLOURS: Final = {
-    Verdict.PASSING: "#009E73",
-    Verdict.COMPILE_ERROR: "#BBBBBB",
-    Verdict.VALID_REFUSED: "#56B4E9",
-    Verdict.INVALID_ACCEPTED: "#D55E00",
-    Verdict.RAISED: "#CC79A7",
-    Verdict.TIMEOUT: "#E69F00",
-    Verdict.CRASH: "#000000",
+    Verdict.PASSING: GREEN,
+    Verdict.COMPILE_ERROR: GREY,
+    Verdict.VALID_REFUSED: SKY,
+    Verdict.INVALID_ACCEPTED: VERMILION,
+    Verdict.RAISED: PURPLE,
+    Verdict.TIMEOUT: ORANGE,
+    Verdict.CRASH: BLACK,
 }
 _STATISTICS: Final = ("mean", "p50", "p90", "p99", "p99_9", "max")
 
@@ -52,7 +51,7 @@ def save_plot(
     Args:
         summaries: of every engine.
         results: every cell.
-        path: the file; its suffix picks the format.
+        path: an .svg file.
         caption: what it ran on, under the panels.
     """
     figure, panels = plt.subplots(1, 3, figsize=(14, 4.5), layout="constrained")
@@ -64,13 +63,11 @@ def save_plot(
         _draw_times(axes, summaries, kind)
         axes.set_title(title)
     figure.legend(*panels[1].get_legend_handles_labels(), loc="outside right upper", frameon=False)
-    figure.supxlabel(caption, fontsize=8)
-    figure.savefig(path)
-    plt.close(figure)
+    save(figure, path, caption=caption)
 
 
 def _draw_verdicts(axes: Axes, engines: Sequence[str], results: Sequence[Result]) -> None:
-    """One bar an engine, cut into shares of the schemas."""
+    """One bar per engine, cut into shares of the schemas."""
     for y, engine in enumerate(engines):
         verdicts = Counter(result.verdict for result in results if result.engine == engine)
         left = 0.0
@@ -82,7 +79,7 @@ def _draw_verdicts(axes: Axes, engines: Sequence[str], results: Sequence[Result]
     axes.set(title="Schemas, %", xlim=(0, 100))
     axes.set_yticks(range(len(engines)), engines)
     axes.invert_yaxis()
-    axes.spines[["top", "right"]].set_visible(False)
+    tidy(axes)
     axes.legend(loc="upper center", bbox_to_anchor=(0.4, -0.1), ncols=3, frameon=False, fontsize=8)
 
 
@@ -96,5 +93,4 @@ def _draw_times(axes: Axes, summaries: Sequence[Summary], kind: str) -> None:
             axes.plot(labels[1:], times[1:], marker="o", color=colour, label=summary.engine)
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter("{x:g}")
-    axes.grid(axis="y", alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
+    tidy(axes, grid="y")

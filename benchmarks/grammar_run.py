@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from benchmarks.console import make_progress
 from benchmarks.grammar_measure import Document, Job
 from benchmarks.grammar_result import Result
 from benchmarks.grammar_worker import EngineProcess, EngineStartError
-from benchmarks.options import make_progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

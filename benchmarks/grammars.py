@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -11,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.child_process import ONE_THREAD
-from benchmarks.clock import add_clock_flag
+from benchmarks.console import make_console
 from benchmarks.engines.base import ENGINES
+from benchmarks.flags import add_clock_flag, add_output_flag, add_tokenizer_flags, positive
 from benchmarks.grammar_data import GrammarDataError, by_names, draw_sample, find_data
 from benchmarks.grammar_failures import failure_lines
 from benchmarks.grammar_plot import save_plot
@@ -21,8 +21,9 @@ from benchmarks.grammar_report import ratio_table, summary_json, summary_table
 from benchmarks.grammar_run import measure_all, start_engines
 from benchmarks.grammar_summary import summarise
 from benchmarks.grammar_worker import WorkerSettings
-from benchmarks.machine import describe_command, describe_run
-from benchmarks.options import add_tokenizer_flags, make_console, positive, read_tokenizer
+from benchmarks.machine import describe_run
+from benchmarks.model_tokenizer import read_tokenizer
+from benchmarks.report import write_json
 from benchmarks.tokenizer_source import TokenizerSourceError
 from server.models.errors import ModelError
 
@@ -71,30 +72,27 @@ def main(arguments: Sequence[str]) -> int:
     if options.failures is not None:
         options.failures.write_text("".join(f"{line}\n" for line in failure_lines(results)))
     if options.output is not None:
-        options.output.mkdir(parents=True, exist_ok=True)
+        run = describe_run("bench grammars", arguments)
         report = {
-            **_conditions(options, tokenizer, list(arguments)),
+            **_conditions(options, tokenizer),
             "engines": {name: ENGINES[name].about for name in running},
             "missing": missing,
             "results": [summary_json(summary) for summary in summaries],
             "ratios": [asdict(peer) for peer in ratios],
         }
-        (options.output / "grammars.json").write_text(json.dumps(report, indent=2) + "\n")
+        write_json(options.output / "grammars.json", run, report)
         caption = (
             f"{len(entries):,} schemas; {tokenizer.name}, {tokenizer.padded_size:,} rows; "
-            f"{report['machine']['processor']}, one thread, {options.clock.value} clock"
+            f"{run['machine']['processor']}, one thread, {options.clock.value} clock"
         )
         save_plot(summaries, results, options.output / "grammars.svg", caption=caption)
         console.print(f"wrote {options.output}/grammars.json, grammars.svg", highlight=False)
     return 0
 
 
-def _conditions(
-    options: argparse.Namespace, tokenizer: TokenizerSource, arguments: list[str]
-) -> dict[str, Any]:
+def _conditions(options: argparse.Namespace, tokenizer: TokenizerSource) -> dict[str, Any]:
     """What the figures depend on."""
     return {
-        **describe_run(describe_command("grammars", arguments)),
         "tokenizer": {"name": tokenizer.name, "padded_size": tokenizer.padded_size},
         "clock": options.clock.value,
         "clock_reading_us": round(options.clock.reading_us(), 3),
@@ -106,22 +104,50 @@ def _conditions(
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tightrope bench grammars", description=__doc__)
     parser.add_argument(
-        "--data", type=Path, required=True, help="maskbench/data, or a folder with *.jsonl.gz"
-    )
-    parser.add_argument("--sample", type=positive, help="draw so many schemas, by subset")
-    parser.add_argument("--seed", type=int, default=1, help="of the sample (%(default)s)")
-    parser.add_argument("--schemas", nargs="+", metavar="NAME", help="these schemas alone")
-    parser.add_argument("--backends", nargs="+", choices=ENGINES, default=list(ENGINES))
-    parser.add_argument(
-        "--time-limit", type=positive, default=60, help="seconds a schema (%(default)s)"
+        "--data",
+        type=Path,
+        required=True,
+        metavar="FOLDER",
+        help="maskbench/data of a checkout of jsonschemabench, or a folder of *.jsonl.gz",
     )
     parser.add_argument(
-        "--memory-limit", type=positive, default=8, help="GiB a process (%(default)s)"
+        "--sample",
+        type=positive,
+        metavar="N",
+        help="number of schemas to draw, from each subset in proportion (default: all)",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="of the sample (default: %(default)s)"
+    )
+    parser.add_argument("--schemas", nargs="+", metavar="NAME", help="only these schemas")
+    parser.add_argument(
+        "--backends",
+        nargs="+",
+        choices=ENGINES,
+        default=list(ENGINES),
+        metavar="NAME",
+        help=f"of {', '.join(ENGINES)} (default: all)",
+    )
+    parser.add_argument(
+        "--time-limit",
+        type=positive,
+        default=60,
+        metavar="S",
+        help="seconds per schema (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--memory-limit",
+        type=positive,
+        default=8,
+        metavar="GIB",
+        help="GiB per process (default: %(default)s)",
     )
     add_clock_flag(parser)
     add_tokenizer_flags(parser, "qwen2.5-coder-0.5b")
-    parser.add_argument("--failures", type=Path, help="file for the list of what went wrong")
-    parser.add_argument("--output", type=Path, help="folder for grammars.json and grammars.svg")
+    parser.add_argument(
+        "--failures", type=Path, metavar="FILE", help="file to list everything that went wrong in"
+    )
+    add_output_flag(parser, "grammars.json", "grammars.svg")
     return parser
 
 

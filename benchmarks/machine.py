@@ -1,4 +1,4 @@
-"""What a measurement ran on: the machine, the versions, the command."""
+"""What a measurement ran on: the command, the machine, the versions."""
 
 from __future__ import annotations
 
@@ -9,41 +9,15 @@ import sys
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
-import psutil
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _DISTRIBUTIONS = (
     "tightrope", "xgrammar", "llguidance", "outlines-core", "maskforge", "lm-format-enforcer",
-    "interegular", "numba", "numpy", "torch",
+    "interegular", "numba", "numpy", "torch", "transformers", "triton",
 )  # fmt: skip
-
-
-def describe_machine() -> dict[str, str | int]:
-    """Processor, cores, memory, operating system and Python."""
-    return {
-        "processor": _processor(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0,
-        "memory_gib": round(psutil.virtual_memory().total / 2**30),
-        "system": platform.platform(),
-        "python": platform.python_version(),
-    }
-
-
-def describe_versions() -> dict[str, str]:
-    """Versions of the libraries that are compared; those not installed are left out."""
-    found = {}
-    for name in _DISTRIBUTIONS:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
-def describe_command(benchmark: str, arguments: list[str]) -> str:
-    """The shell line that runs the same measurement."""
-    return shlex.join(["tightrope", "bench", benchmark, *arguments])
 
 
 class Run(TypedDict):
@@ -55,18 +29,40 @@ class Run(TypedDict):
     versions: dict[str, str]
 
 
-def describe_run(command: str) -> Run:
+def describe_run(command: str, arguments: Sequence[str]) -> Run:
     """The run that is going on.
 
     Args:
-        command: the shell line, see `describe_command`.
+        command: of `tightrope`, such as "bench masks".
+        arguments: of the command.
     """
     return {
-        "command": command,
+        "command": shlex.join(["tightrope", *command.split(), *arguments]),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": describe_machine(),
-        "versions": describe_versions(),
+        "machine": _machine(),
+        "versions": _versions(),
     }
+
+
+def _machine() -> dict[str, str | int]:
+    return {
+        "processor": _processor(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0,
+        "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+    }
+
+
+def _versions() -> dict[str, str]:
+    """Versions of the libraries that matter; those not installed are left out."""
+    found = {}
+    for name in _DISTRIBUTIONS:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
 
 
 def has_cuda() -> bool:

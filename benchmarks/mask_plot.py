@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import matplotlib as mpl
-
-mpl.use("Agg")  # a renderer without a screen, to be chosen before pyplot is imported
-
 import matplotlib.pyplot as plt
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from benchmarks.figure import BLUE, GREEN, GREY, PURPLE, VERMILION, save, tidy
 from benchmarks.spread import Spread
 
 if TYPE_CHECKING:
@@ -22,13 +19,12 @@ if TYPE_CHECKING:
 
     from benchmarks.mask_report import MaskResult
 
-# Okabe and Ito's palette, told apart without colour vision too.
 _COLOURS: Final = {
-    "tightrope": "#D55E00",
-    "llguidance": "#0072B2",
-    "xgrammar": "#009E73",
-    "outlines": "#CC79A7",
-    "fsm-reference": "#999999",
+    "tightrope": VERMILION,
+    "llguidance": BLUE,
+    "xgrammar": GREEN,
+    "outlines": PURPLE,
+    "fsm-reference": GREY,
 }
 
 
@@ -37,7 +33,7 @@ def save_plot(results: Sequence[MaskResult], path: Path, *, caption: str) -> Non
 
     Args:
         results: every cell.
-        path: the file; its suffix picks the format (.png, .svg).
+        path: an .svg file.
         caption: what it ran on, under the panels.
     """
     cases = list(dict.fromkeys(result.case for result in results))
@@ -60,16 +56,12 @@ def save_plot(results: Sequence[MaskResult], path: Path, *, caption: str) -> Non
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_major_formatter("{x:g}")
         axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.grid(axis="x", alpha=0.3)
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
+        tidy(axes, grid="x")
         for row in range(1, len(cases)):
             axes.axhline(row - 0.5, color="black", linewidth=0.3, alpha=0.4)
     handles = [Patch(color=_COLOURS[name], label=name) for name in backends]
     figure.legend(handles=handles, loc="outside upper center", ncols=len(backends), frameon=False)
-    figure.supxlabel(f"{caption}.  x: refused or failed.  Further left is better.", fontsize=8)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    save(figure, path, caption=f"{caption}.  x: refused or failed.  Further left is better.")
 
 
 def _draw_result(panels: Sequence[Axes], y: float, result: MaskResult) -> None:

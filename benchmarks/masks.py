@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.child_process import ONE_THREAD
-from benchmarks.clock import add_clock_flag
-from benchmarks.machine import describe_command, describe_run, has_cuda
+from benchmarks.console import make_console, make_progress
+from benchmarks.flags import add_clock_flag, add_output_flag, add_tokenizer_flags, positive
+from benchmarks.machine import describe_run, has_cuda
 from benchmarks.mask_cases import CASE_NAMES, MaskCase, load_case
 from benchmarks.mask_plot import save_plot
 from benchmarks.mask_report import (
@@ -23,13 +22,8 @@ from benchmarks.mask_report import (
     result_table,
 )
 from benchmarks.mask_worker import Job, run_job
-from benchmarks.options import (
-    add_tokenizer_flags,
-    make_console,
-    make_progress,
-    positive,
-    read_tokenizer,
-)
+from benchmarks.model_tokenizer import read_tokenizer
+from benchmarks.report import write_json
 from benchmarks.tokenizer_source import TokenizerSourceError
 from grammars.backends.base import BACKEND_NAMES
 from server.models.errors import ModelError
@@ -78,18 +72,57 @@ def main(arguments: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tightrope bench masks", description=__doc__)
     add_tokenizer_flags(parser, "smollm2-135m")
-    parser.add_argument("--backends", nargs="+", choices=BACKEND_NAMES, default=list(BACKEND_NAMES))
-    parser.add_argument("--cases", nargs="+", choices=CASE_NAMES, default=list(CASE_NAMES))
-    parser.add_argument("--documents", type=positive, default=8, help="valid documents a schema")
-    parser.add_argument("--repeats", type=positive, default=5, help="fresh compiles a schema")
-    parser.add_argument("--seed", type=int, default=1, help="of the documents")
-    parser.add_argument("--whitespace", choices=("compact", "single"), default="compact")
-    parser.add_argument("--timeout", type=positive, default=300, help="seconds a cell")
-    add_clock_flag(parser)
     parser.add_argument(
-        "--output", type=Path, help="folder for masks.json, masks.png and masks.svg"
+        "--backends",
+        nargs="+",
+        choices=BACKEND_NAMES,
+        default=list(BACKEND_NAMES),
+        metavar="NAME",
+        help=f"of {', '.join(BACKEND_NAMES)} (default: all)",
     )
-    parser.add_argument("--quick", action="store_true", help="two schemas, two documents, once")
+    parser.add_argument(
+        "--cases",
+        nargs="+",
+        choices=CASE_NAMES,
+        default=list(CASE_NAMES),
+        metavar="NAME",
+        help=f"schemas, of {', '.join(CASE_NAMES)} (default: all)",
+    )
+    parser.add_argument(
+        "--documents",
+        type=positive,
+        default=8,
+        metavar="N",
+        help="valid documents per schema (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--repeats",
+        type=positive,
+        default=5,
+        metavar="N",
+        help="times that each schema is compiled anew (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="of the documents (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--whitespace",
+        choices=("compact", "single"),
+        default="compact",
+        help="between JSON tokens: none, or at most one space (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=positive,
+        default=300,
+        metavar="S",
+        help="seconds per backend and schema (default: %(default)s)",
+    )
+    add_clock_flag(parser)
+    add_output_flag(parser, "masks.json", "masks.svg")
+    parser.add_argument(
+        "--quick", action="store_true", help="two schemas with two documents each, one repeat"
+    )
     return parser
 
 
@@ -141,10 +174,8 @@ def _report(
     console.print(device_note)
     if options.output is None:
         return
-    options.output.mkdir(parents=True, exist_ok=True)
-    run = describe_run(describe_command("masks", arguments))
+    run = describe_run("bench masks", arguments)
     report = {
-        **run,
         "tokenizer": {"name": tokenizer.name, "padded_size": tokenizer.padded_size},
         "clock": options.clock.value,
         "clock_reading_us": round(options.clock.reading_us(), 3),
@@ -152,12 +183,11 @@ def _report(
         "results": as_json(results),
         "ratios": [asdict(peer) for peer in ratios],
     }
-    (options.output / "masks.json").write_text(json.dumps(report, indent=2) + "\n")
+    write_json(options.output / "masks.json", run, report)
     processor = run["machine"]["processor"]
     caption = (
         f"{tokenizer.name}, {tokenizer.padded_size:,} rows; {processor}, one thread, "
         f"{options.clock.value} clock"
     )
-    for suffix in ("png", "svg"):
-        save_plot(results, options.output / f"masks.{suffix}", caption=caption)
-    console.print(f"wrote {options.output}/masks.json, masks.png, masks.svg", highlight=False)
+    save_plot(results, options.output / "masks.svg", caption=caption)
+    console.print(f"wrote {options.output}/masks.json, masks.svg", highlight=False)

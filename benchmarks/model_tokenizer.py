@@ -3,10 +3,28 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from benchmarks.tokenizer_source import TokenizerSource, TokenizerSourceError
+from benchmarks.tokenizer_source import TokenizerSource, TokenizerSourceError, from_file
 from server.models.progress import TerminalProgress
 from server.models.resolve import resolve_model
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def read_tokenizer(options: argparse.Namespace) -> TokenizerSource:
+    """The tokenizer that the flags name.
+
+    Raises:
+        ModelError: the model cannot be found or fetched.
+        TokenizerSourceError: the tokenizer has no known end token.
+    """
+    path = Path(options.tokenizer)
+    if path.suffix in (".json", ".gz"):
+        return from_file(path, padded_size=options.padded_size, end_token=options.end_token)
+    return from_model(options.tokenizer)
 
 
 def from_model(name: str) -> TokenizerSource:

@@ -1,19 +1,19 @@
-"""`tightrope bench serve`: end to end over HTTP, against any server of OpenAI's API."""
+"""`tightrope bench serve`: a server end to end over HTTP, any that has OpenAI's API."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
 import time
 from contextlib import nullcontext
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.machine import describe_command, describe_run
-from benchmarks.options import make_console, make_progress, positive
+from benchmarks.console import make_console, make_progress
+from benchmarks.flags import add_output_flag, positive
+from benchmarks.machine import describe_run
+from benchmarks.report import write_json
 from benchmarks.serve_client import send_all
 from benchmarks.serve_report import fault_lines, ratio_line, result_table, save_plot
 from benchmarks.serve_result import Slo, summarise
@@ -58,34 +58,92 @@ def main(arguments: Sequence[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tightrope bench serve", description=__doc__)
-    parser.add_argument("--url", help="of a running server (none: our own is started)")
-    parser.add_argument("--model", help="name to ask for, or the built-in model to serve")
-    parser.add_argument("--key-env", metavar="VARIABLE", help="environment variable with its key")
+    parser.add_argument("--url", help="of a running server (default: start one of ours)")
     parser.add_argument(
-        "--constrained", nargs="+", type=int, default=[0, 20, 50, 80, 100], metavar="PERCENT"
-    )
-    parser.add_argument("--requests", type=positive, default=32, help="of each load (%(default)s)")
-    parser.add_argument("--concurrency", nargs="+", type=positive, default=[16], metavar="N")
-    parser.add_argument(
-        "--rate", nargs="+", type=float, default=[], metavar="R",
-        help="requests a second, in place of --concurrency: what comes does not wait for answers",
-    )  # fmt: skip
-    parser.add_argument("--max-tokens", type=positive, default=160, help="an answer (%(default)s)")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--timeout", type=positive, default=300, help="seconds a request")
-    parser.add_argument("--slo-first-ms", type=float, default=1000, help="of the goodput")
-    parser.add_argument("--slo-token-ms", type=float, default=200, help="of the goodput")
-    parser.add_argument(
-        "--output", type=Path, help="folder for serve.json, serve.png and serve.svg"
+        "--model", help="the name to request, or the model that our own server serves"
     )
     parser.add_argument(
-        "--soak", action="store_true",
-        help="our own server alone: its rate, four times as much, its rate again, eight streams "
-        "beside compiles; queue, memory and goodput",
-    )  # fmt: skip
-    parser.add_argument("--soak-seconds", type=positive, default=45, help="of each (%(default)s)")
+        "--key-env", metavar="VARIABLE", help="environment variable that holds the API key"
+    )
     parser.add_argument(
-        "serve_arguments", nargs="*", metavar="-- FLAG", help="behind --: flags of our own server"
+        "--constrained",
+        nargs="+",
+        type=int,
+        default=[0, 20, 50, 80, 100],
+        metavar="PERCENT",
+        help="shares of constrained requests, each a load (default: 0 20 50 80 100)",
+    )
+    parser.add_argument(
+        "--requests",
+        type=positive,
+        default=32,
+        metavar="N",
+        help="requests per load (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--concurrency",
+        nargs="+",
+        type=positive,
+        default=[16],
+        metavar="N",
+        help="requests at once, each a load (default: 16)",
+    )
+    parser.add_argument(
+        "--rate",
+        nargs="+",
+        type=float,
+        default=[],
+        metavar="R",
+        help="requests per second, each a load, sent without waiting for answers; replaces "
+        "--concurrency",
+    )
+    parser.add_argument(
+        "--max-tokens",
+        type=positive,
+        default=160,
+        metavar="N",
+        help="tokens per answer (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="of the requests (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--timeout",
+        type=positive,
+        default=300,
+        metavar="S",
+        help="seconds per request (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--slo-first-ms",
+        type=float,
+        default=1000,
+        metavar="MS",
+        help="goodput: time to the first piece (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--slo-token-ms",
+        type=float,
+        default=200,
+        metavar="MS",
+        help="goodput: mean time per token after it (default: %(default)s)",
+    )
+    add_output_flag(parser, "serve.json", "serve.svg")
+    parser.add_argument(
+        "--soak",
+        action="store_true",
+        help="overload a server of ours instead: its own rate, four times that, its own rate "
+        "again, then eight streams beside compiles; writes soak.json and soak.svg",
+    )
+    parser.add_argument(
+        "--soak-seconds",
+        type=positive,
+        default=45,
+        metavar="S",
+        help="seconds of each part of --soak (default: %(default)s)",
+    )
+    parser.add_argument(
+        "serve_arguments", nargs="*", metavar="-- FLAG", help="after --: flags for our own server"
     )
     return parser
 
@@ -163,20 +221,17 @@ def _report(
             console.print(line, markup=False, highlight=False)
     if options.output is None:
         return
-    options.output.mkdir(parents=True, exist_ok=True)
-    run = describe_run(describe_command("serve", arguments))
+    run = describe_run("bench serve", arguments)
     machine = run["machine"]
     report = {
-        **run,
         "model": target.model,
         "slo": asdict(slo),
         "results": [asdict(result) for result in results],
     }
-    (options.output / "serve.json").write_text(json.dumps(report, indent=2) + "\n")
+    write_json(options.output / "serve.json", run, report)
     caption = f"{target.model}; {machine['processor']}, {machine['cores']} cores"
-    for suffix in ("png", "svg"):
-        save_plot(results, options.output / f"serve.{suffix}", caption=caption)
-    console.print(f"wrote {options.output}/serve.json, serve.png, serve.svg", highlight=False)
+    save_plot(results, options.output / "serve.svg", caption=caption)
+    console.print(f"wrote {options.output}/serve.json, serve.svg", highlight=False)
 
 
 def _slo(options: argparse.Namespace) -> Slo:

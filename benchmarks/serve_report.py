@@ -1,15 +1,13 @@
-"""Table, JSON and plot of the serving benchmark."""
+"""Table and plot of the serving benchmark."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import matplotlib as mpl
-
-mpl.use("Agg")  # a renderer without a screen, to be chosen before pyplot is imported
-
 import matplotlib.pyplot as plt
 from rich.table import Table
+
+from benchmarks.figure import BLUE, VERMILION, save, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def result_table(results: Sequence[ServeResult], slo: Slo) -> Table:
-    """A row a load."""
+    """A row per load."""
     table = Table(
         title="Serving: ms as p50 / p99",
         caption=f"cut: the token limit came first. Goodput: right answers a second with the first "
@@ -70,12 +68,12 @@ def save_plot(results: Sequence[ServeResult], path: Path, *, caption: str) -> No
 
     Args:
         results: in the order of the bars.
-        path: the file; its suffix picks the format (.png, .svg).
+        path: an .svg file.
         caption: what it ran on.
     """
     figure, panels = plt.subplots(1, 3, figsize=(12, 3.2), layout="constrained")
     loads = [result.load for result in results]
-    panels[0].bar(loads, [result.tokens_per_s for result in results], color="#D55E00")
+    panels[0].bar(loads, [result.tokens_per_s for result in results], color=VERMILION)
     panels[0].set(title="Tokens a second")
     for axes, title, spreads in (
         (panels[1], "To the first piece, ms: p50, line to p99", [r.first_ms for r in results]),
@@ -84,17 +82,13 @@ def save_plot(results: Sequence[ServeResult], path: Path, *, caption: str) -> No
         axes.set(title=title)
         for load, spread in zip(loads, spreads, strict=True):
             if spread is not None:
-                axes.plot([load, load], [spread.p50, spread.p99], color="#0072B2")
-                axes.plot(load, spread.p50, marker="o", color="#0072B2")
+                axes.plot([load, load], [spread.p50, spread.p99], color=BLUE)
+                axes.plot(load, spread.p50, marker="o", color=BLUE)
         axes.set_ylim(bottom=0)
     for axes in panels:
         axes.tick_params(axis="x", rotation=30)
-        axes.grid(axis="y", alpha=0.3)
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
-    figure.supxlabel(caption, fontsize=8)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+        tidy(axes, grid="y")
+    save(figure, path, caption=caption)
 
 
 def _short(spread: Spread | None) -> str:

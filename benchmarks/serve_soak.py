@@ -7,13 +7,13 @@ more. Then eight streams, alone and beside large schemas that compile.
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
-from benchmarks.machine import describe_command, describe_run
-from benchmarks.options import make_progress
+from benchmarks.console import make_progress
+from benchmarks.machine import describe_run
+from benchmarks.report import write_json
 from benchmarks.serve_client import send_all
 from benchmarks.serve_server import own_server
 from benchmarks.serve_work import draw_work
@@ -56,27 +56,24 @@ def soak(options: argparse.Namespace, arguments: list[str], console: Console) ->
         console.print(f"{'met' if is_met else 'MISSED':7} {sentence}", markup=False)
     if options.output is not None:
         _write(report, options, arguments, target.model)
-        console.print(f"wrote {options.output}/soak.json, soak.png, soak.svg", highlight=False)
+        console.print(f"wrote {options.output}/soak.json, soak.svg", highlight=False)
     return 0 if all(is_met for _, is_met in report.goals()) else 1
 
 
 def _write(
     report: SoakReport, options: argparse.Namespace, arguments: list[str], model: str
 ) -> None:
-    options.output.mkdir(parents=True, exist_ok=True)
-    run = describe_run(describe_command("serve", arguments))
+    run = describe_run("bench serve", arguments)
     machine = run["machine"]
-    told = {
-        **run,
+    content = {
         "model": model,
         "goals": [{"goal": goal, "met": is_met} for goal, is_met in report.goals()],
         "goodput_kept": report.goodput_kept,
         **asdict(report),
     }
-    (options.output / "soak.json").write_text(json.dumps(told, indent=1) + "\n")
+    write_json(options.output / "soak.json", run, content)
     caption = f"{model}; {machine['processor']}, {machine['cores']} cores; grey: the overload"
-    for suffix in ("png", "svg"):
-        save_soak_plot(report, options.output / f"soak.{suffix}", caption=caption)
+    save_soak_plot(report, options.output / "soak.svg", caption=caption)
 
 
 def _measure(

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import matplotlib as mpl
-
-mpl.use("Agg")  # a renderer without a screen, to be chosen before pyplot is imported
-
 import matplotlib.pyplot as plt
 from rich.table import Table
+
+from benchmarks.figure import BLUE, GREEN, GREY, VERMILION, save, tidy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def soak_table(report: SoakReport) -> Table:
-    """A row a load."""
+    """A row per load."""
     alone, beside = report.alone_ms, report.beside_ms
     table = Table(
         title="Overload, and what is left behind it",
@@ -47,32 +45,28 @@ def save_soak_plot(report: SoakReport, path: Path, *, caption: str) -> None:
 
     Args:
         report: what to draw.
-        path: the file; its suffix picks the format (.png, .svg).
+        path: an .svg file.
         caption: what it ran on.
     """
     figure, panels = plt.subplots(1, 4, figsize=(15, 3.2), layout="constrained")
     times = [sample.at_s for sample in report.samples]
-    panels[0].plot(times, [s.num_waiting for s in report.samples], color="#D55E00", label="wait")
-    panels[0].plot(times, [s.num_running for s in report.samples], color="#0072B2", label="run")
+    panels[0].plot(times, [s.num_waiting for s in report.samples], color=VERMILION, label="wait")
+    panels[0].plot(times, [s.num_running for s in report.samples], color=BLUE, label="run")
     panels[0].set(title="Sequences", xlabel="s")
     panels[0].legend(frameon=False, fontsize=8)
-    panels[1].plot(times, [sample.memory_mb for sample in report.samples], color="#0072B2")
+    panels[1].plot(times, [sample.memory_mb for sample in report.samples], color=BLUE)
     panels[1].set(title="Memory of all processes, MB", xlabel="s")
     for axes in panels[:2]:
-        axes.axvspan(report.overload.begin_s, report.overload.end_s, color="#999999", alpha=0.2)
+        axes.axvspan(report.overload.begin_s, report.overload.end_s, color=GREY, alpha=0.2)
     names = [load.load for load in report.loads]
-    panels[2].bar(names, [load.goodput for load in report.loads], color="#009E73")
+    panels[2].bar(names, [load.goodput for load in report.loads], color=GREEN)
     panels[2].set(title="Right answers a second")
     for name, spread in (("alone", report.alone_ms), ("compiles", report.beside_ms)):
-        panels[3].plot([name, name], [spread.p50, spread.p99], color="#0072B2")
-        panels[3].plot(name, spread.p50, marker="o", color="#0072B2")
+        panels[3].plot([name, name], [spread.p50, spread.p99], color=BLUE)
+        panels[3].plot(name, spread.p50, marker="o", color=BLUE)
     panels[3].set(title="Between tokens, ms: p50, line to p99")
     panels[3].margins(x=0.5)
     for axes in panels:
         axes.set_ylim(bottom=0)
-        axes.grid(axis="y", alpha=0.3)
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
-    figure.supxlabel(caption, fontsize=8)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+        tidy(axes, grid="y")
+    save(figure, path, caption=caption)

@@ -141,8 +141,7 @@ def test_the_soak_compares_the_goodput_under_four_times_the_load(monkeypatch, tm
     assert 0 < report["beside_ms"]["p50"] <= report["beside_ms"]["p99"]
     assert len(report["goals"]) == 6
     assert status == (0 if all(goal["met"] for goal in report["goals"]) else 1)
-    for name in ("soak.png", "soak.svg"):
-        assert (tmp_path / name).stat().st_size > 1000
+    assert "<svg" in (tmp_path / "soak.svg").read_text()
 
 
 def spread(p99):
