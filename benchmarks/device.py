@@ -109,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--end-token",
         metavar="TEXT",
-        help="with a tokenizer.json: spelling of the end token (default: that of tokenizer_config.json beside it)",
+        help="with a tokenizer.json: spelling of the end token (default: of its tokenizer_config.json)",
     )
     parser.add_argument(
         "--batch-sizes",

@@ -32,7 +32,7 @@ def add_tokenizer_flags(parser: argparse.ArgumentParser, default: str) -> None:
     parser.add_argument(
         "--end-token",
         metavar="TEXT",
-        help="with a tokenizer.json: spelling of the end token (default: that of tokenizer_config.json beside it)",
+        help="with a tokenizer.json: spelling of the end token (default: of its tokenizer_config.json)",
     )
 
 
