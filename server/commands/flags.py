@@ -6,11 +6,12 @@ import argparse
 import dataclasses
 import inspect
 import re
-from types import NoneType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
     Any,
     ClassVar,
+    Final,
     Literal,
     Protocol,
     TypeVar,
@@ -22,6 +23,10 @@ from typing import Union as TypingUnion
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+
+_UNITS: Final = MappingProxyType({"bytes": "BYTES", "s": "SECONDS", "file": "FILE"})
+"""Last part of a field's name -> what the help calls its value."""
 
 
 class Configuration(Protocol):
@@ -53,13 +58,11 @@ def add_flags(
     explanations = explain_fields(kind)
     for field in dataclasses.fields(kind):
         if field.name not in without:
-            several = "; give it once for each" if types[field.name] == tuple[str, ...] else ""
-            explanation = f"{explanations[field.name]}{several} (default: {_shown(field.default)})"
             group.add_argument(
                 f"--{field.name.replace('_', '-')}",
                 default=argparse.SUPPRESS,
-                help=explanation.replace("%", "%%"),
-                **_argument_options(types[field.name]),
+                help=_help(field, types[field.name], explanations[field.name]).replace("%", "%%"),
+                **_argument_options(types[field.name], field.name),
             )
 
 
@@ -91,8 +94,15 @@ def explain_fields(kind: type[Configuration]) -> dict[str, str]:
     return explained | dict.fromkeys(missing, "not explained")
 
 
-def _argument_options(kind: object) -> dict[str, Any]:
-    """How argparse reads a value of this type."""
+def _help(field: dataclasses.Field[Any], kind: object, explanation: str) -> str:
+    """The explanation with its default; what stands behind `None:` in it is the default."""
+    text, _, default = explanation.partition("; None: ")
+    repeated = "; may be repeated" if kind == tuple[str, ...] else ""
+    return f"{text}{repeated} (default: {default or _shown(field.default, field.name)})"
+
+
+def _argument_options(kind: object, name: str) -> dict[str, Any]:
+    """How argparse reads a value of this type; the name's ending has the unit."""
     if get_origin(kind) in (UnionType, TypingUnion):
         (kind,) = (member for member in get_args(kind) if member is not NoneType)
     if kind is bool:
@@ -102,12 +112,17 @@ def _argument_options(kind: object) -> dict[str, Any]:
     if get_origin(kind) is tuple and get_args(kind) == (str, ...):
         return {"action": "append", "metavar": "TEXT"}
     if kind in (int, float, str):
-        return {"type": kind, "metavar": {int: "N", float: "X", str: "TEXT"}[kind]}
+        unit = _UNITS.get(name.rpartition("_")[2])
+        return {"type": kind, "metavar": unit or {int: "N", float: "X", str: "TEXT"}[kind]}
     raise TypeError(f"no flag can be made for a field of type {kind}")
 
 
-def _shown(default: object) -> str:
+def _shown(default: object, name: str) -> str:
     match default:
+        case int() if name.endswith("_bytes") and default % 2**10 == 0:
+            in_mebibytes = default % 2**20 == 0
+            count, unit = (default >> 20, "MiB") if in_mebibytes else (default >> 10, "KiB")
+            return f"{default}, that is {count} {unit}"
         case None:
             return "none"
         case ():

@@ -26,7 +26,9 @@ class Paint:
         ratio: of water.
         glossy: whether it shines.
         rooms: where.
-        limit: of it.
+        limit: of it; None: as much as there is.
+        tank_bytes: of the tank.
+        dry_s: until the next coat.
 
     Raises:
         ValueError: never.
@@ -38,6 +40,8 @@ class Paint:
     glossy: bool = False
     rooms: tuple[str, ...] = ()
     limit: int | None = None
+    tank_bytes: int = 3 * 2**20
+    dry_s: float = 1.5
 
 
 def parse(*arguments, kind=Paint):
@@ -87,7 +91,9 @@ def test_the_help_explains_each_flag_with_its_default(capsys):
     shown = " ".join(parser.format_help().split())
     assert "--colour {red,green} of the wall, in words (default: red)" in shown
     assert "--coats N layers, 100 % each (default: 2)" in shown
-    assert "--limit N of it (default: none)" in shown
+    assert "--limit N of it (default: as much as there is)" in shown
+    assert "--tank-bytes BYTES of the tank (default: 3145728, that is 3 MiB)" in shown
+    assert "--dry-s SECONDS until the next coat (default: 1.5)" in shown
     assert "whether it shines (default: no)" in shown
     assert "--rooms" not in shown
 
@@ -96,7 +102,7 @@ def test_the_help_says_which_flags_may_be_repeated():
     parser = argparse.ArgumentParser()
     add_flags(parser, Paint, "paint")
     shown = " ".join(parser.format_help().split())
-    assert "--rooms TEXT where; give it once for each (default: none)" in shown
+    assert "--rooms TEXT where; may be repeated (default: none)" in shown
 
 
 def test_a_field_of_a_kind_without_flags_is_our_own_mistake():
