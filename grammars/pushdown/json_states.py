@@ -8,7 +8,7 @@ so are those that `StateReader` describes, which is the plain reference.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Protocol, assert_never
 
 from grammars.automata.dfa import DEAD
 from grammars.pushdown.actions import Goto, Push
@@ -26,7 +26,7 @@ from grammars.pushdown.made_states import AtEnd, BeforeValue, InArray, InObject
 from grammars.pushdown.object_frames import find_object_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Hashable
 
     from grammars.pushdown.configs import Config, ConfigTable
     from grammars.pushdown.items import Items
@@ -42,8 +42,23 @@ if TYPE_CHECKING:
     from grammars.schema.value import NodeId
 
 
+class ItemStates(Protocol):
+    """All states of a grammar, however they are made."""
+
+    def state_of_items(self, items: Items) -> int:
+        """The state of some items."""
+        ...
+
+    def items_of(self, state: int) -> Items:
+        """What a state is a set of."""
+        ...
+
+
 class JsonStates:
     """Makes and expands the states of single configs, as far as they can be made from templates.
+
+    The methods are given the states of the whole grammar, which hold this object: held by it in
+    turn, they would be left to the collector.
 
     Args:
         tables: where states and actions are written.
@@ -52,8 +67,6 @@ class JsonStates:
         reader: what states read.
         lexers: of members.
         templates: found so far.
-        make_state: the state of some items, however it is made.
-        items_of: what a state is a set of, however it was made.
         max_states: structural states at most.
     """
 
@@ -65,8 +78,6 @@ class JsonStates:
         reader: StateReader,
         lexers: MemberLexers,
         templates: KnownTemplates,
-        make_state: Callable[[Items], int],
-        items_of: Callable[[int], Items],
         max_states: int,
     ) -> None:
         self._max_states = max_states
@@ -75,8 +86,6 @@ class JsonStates:
         self._transitions = transitions
         self._reader = reader
         self._lexers = lexers
-        self._make_state = make_state
-        self._items_of = items_of
         self._made: dict[int, MadeState] = {}
         self._templates = templates
         self._frames: dict[Layout[ObjectPlace], ObjectFrame | None] = {}
@@ -88,7 +97,7 @@ class JsonStates:
     def __contains__(self, state: int) -> bool:
         return state in self._made
 
-    def find(self, item: Item) -> int | None:
+    def find(self, item: Item, states: ItemStates) -> int | None:
         """The state of a single item; None where it is not made from a template."""
         config = self._configs[item.config]
         match config:
@@ -103,21 +112,21 @@ class JsonStates:
                 if self._value_template(context, node) is None:
                     return None
                 return self._before_value(
-                    item.tag, context, node, self._make_state((Item(item.tag, then),))
+                    item.tag, context, node, states.state_of_items((Item(item.tag, then),))
                 )
             case ArrayElement():
-                return self._in_array(item.tag, config)
+                return self._in_array(item.tag, config, states)
             case Done():
                 return self._at_end(item.tag)
             case _:
                 return None
 
-    def items(self, state: int) -> Items:
+    def items(self, state: int, states: ItemStates) -> Items:
         """What a state that was made here is a set of."""
         made = self._made[state]
         match made:
             case BeforeValue(tag, context, node, then):
-                [after] = self._items_of(then)
+                [after] = states.items_of(then)
                 config: Config = ValueThen(context, node, after.config)
             case InObject(tag, frame, place, is_first):
                 config = frame.config(place, is_first=is_first)
@@ -129,7 +138,7 @@ class JsonStates:
                 assert_never(made)
         return (Item(tag, self._configs.intern(config)),)
 
-    def expand(self, state: int, label: int) -> None:
+    def expand(self, state: int, label: int, states: ItemStates) -> None:
         """Write the action of a label that was not known as the state was made.
 
         Raises:
@@ -138,7 +147,8 @@ class JsonStates:
         made = self._made[state]
         match made:
             case BeforeValue(_, context, node, then, template):
-                inner = self._inside(context, node, is_object=label == template.object_label)
+                is_object = label == template.object_label
+                inner = self._inside(context, node, states, is_object=is_object)
                 self._tables.set_action(state, label, Push(then, inner))
             case InObject(tag, frame):
                 member = frame.members[label - 1]
@@ -149,16 +159,16 @@ class JsonStates:
                 if target is None:
                     then = self._configs.intern(frame.config(place, is_first=False))
                     value = ValueThen(frame.context, node, then)
-                    target = self._make_state((Item(tag, self._configs.intern(value)),))
+                    target = states.state_of_items((Item(tag, self._configs.intern(value)),))
                 self._tables.set_action(state, label, Goto(target))
             case InArray(tag, config, then, template):
                 [value] = self._transitions.element_values(config)
                 if label == template.comma_label:
                     item = Item(tag, self._configs.intern(value))
-                    self._tables.set_action(state, label, Goto(self._make_state((item,))))
+                    self._tables.set_action(state, label, Goto(states.state_of_items((item,))))
                 else:
                     is_object = label == template.object_label
-                    inner = self._inside(value.context, value.node, is_object=is_object)
+                    inner = self._inside(value.context, value.node, states, is_object=is_object)
                     self._tables.set_action(state, label, Push(then, inner))
             case AtEnd():
                 raise AssertionError("nothing is read after the end")
@@ -214,13 +224,13 @@ class JsonStates:
             pop_outcome=1 << tag,
         )
 
-    def _in_array(self, tag: int, config: ArrayElement) -> int | None:
+    def _in_array(self, tag: int, config: ArrayElement, states: ItemStates) -> int | None:
         key = (tag, config.layout, config.place)
         if key not in self._elements:
-            self._elements[key] = self._new_in_array(tag, config)
+            self._elements[key] = self._new_in_array(tag, config, states)
         return self._elements[key]
 
-    def _new_in_array(self, tag: int, config: ArrayElement) -> int | None:
+    def _new_in_array(self, tag: int, config: ArrayElement, states: ItemStates) -> int | None:
         layout = config.layout
         if layout.has_distinct_texts or len(layout.steps(config.place)) > 1:
             return None
@@ -232,7 +242,7 @@ class JsonStates:
             return None
         then = DEAD
         if config.is_first and values:
-            then = self._make_state((Item(tag, values[0].then),))
+            then = states.state_of_items((Item(tag, values[0].then),))
         state = self._add(
             template,
             goto_labels=template.scalar_labels,
@@ -251,7 +261,9 @@ class JsonStates:
         self._made[state] = AtEnd(tag)
         return state
 
-    def _inside(self, context: JsonContext, node: NodeId, *, is_object: bool) -> int:
+    def _inside(
+        self, context: JsonContext, node: NodeId, states: ItemStates, *, is_object: bool
+    ) -> int:
         """The state after the opening bracket of a value."""
         key = (context, node, is_object)
         state = self._insides.get(key)
@@ -259,7 +271,7 @@ class JsonStates:
             value = context.graph.value(node)
             opened = opened_objects(context, value) if is_object else opened_arrays(context, value)
             items = distinct_items(Item(0, self._configs.intern(config)) for config in opened)
-            state = self._insides[key] = self._make_state(items)
+            state = self._insides[key] = states.state_of_items(items)
         return state
 
     def _frame(self, context: JsonContext, layout: Layout[ObjectPlace]) -> ObjectFrame | None:

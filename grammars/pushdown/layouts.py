@@ -102,7 +102,7 @@ class JsonContext:
         self.has_distinct_keys = is_canonical or property_order == "any" or graph.has_owed_keys
         self._property_order = property_order
         self._whitespace: Whitespace = whitespace
-        self._canonical: JsonContext | None = self if is_canonical else None
+        self._canonical: JsonContext | None = None
         self._objects: dict[ObjectShape, Layout[ObjectPlace]] = {}
         self._arrays: dict[ArrayShape, Layout[ArrayPlace]] = {}
 
@@ -115,6 +115,8 @@ class JsonContext:
     @property
     def canonical(self) -> JsonContext:
         """The context of elements that must differ: they are compared as they are written."""
+        if self.is_canonical:
+            return self
         if self._canonical is None:
             self._canonical = JsonContext(
                 self.graph, self._whitespace, self._property_order, is_canonical=True

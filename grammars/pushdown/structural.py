@@ -81,14 +81,12 @@ class StructuralStates:
             self._reader,
             self._member_lexers,
             KnownTemplates(limits, vocabulary.missing_bytes),
-            self._state,
-            self._items_of,
             limits.max_structural_states,
         )
         self._items: dict[int, Items] = {}
         self._readings: dict[int, Reading] = {}
         self._ids: dict[Items, int] = {}
-        self.root: int = self._state((Item(0, self._configs.intern(PartThen(root, DONE))),))
+        self.root: int = self.state_of_items((Item(0, self._configs.intern(PartThen(root, DONE))),))
         expand_outer_frame(self, tables, self._configs, self._reader)
 
     def expand_action(self, state: int, label: int) -> None:
@@ -99,15 +97,15 @@ class StructuralStates:
             UnsupportedError: the label means different things to a structure's alternatives.
         """
         if state in self._json_states:
-            self._json_states.expand(state, label)
+            self._json_states.expand(state, label, self)
         else:
             self._tables.set_action(state, label, self._action(state, label))
 
     def expand_resume(self, state: int, outcome: int) -> None:
         """Write what `state` becomes when only the items of `outcome` go on."""
-        items = self._items_of(state)
+        items = self.items_of(state)
         going_on = tuple(item for i, item in enumerate(items) if outcome >> i & 1)
-        self._tables.set_resume(state, outcome, self._state(going_on))
+        self._tables.set_resume(state, outcome, self.state_of_items(going_on))
 
     def is_of_json(self, state: int) -> bool:
         """Whether a state is surely within a JSON document, or before one."""
@@ -117,7 +115,7 @@ class StructuralStates:
         """What a state reads."""
         known = self._readings.get(state)
         if known is None:  # it was made from a template
-            known = self._reader.read(self._items_of(state))
+            known = self._reader.read(self.items_of(state))
             self._readings[state] = known
         return known
 
@@ -127,7 +125,7 @@ class StructuralStates:
         Raises:
             GrammarError: as `expand_action`.
         """
-        return self._state((item,))
+        return self.state_of_items((item,))
 
     def num_labels(self, state: int) -> int:
         """How many labels the lexer of a state has."""
@@ -154,7 +152,7 @@ class StructuralStates:
 
     def distinct_texts(self, state: int) -> Distinct:
         """What must differ in the frame that a state opens."""
-        return distinct_in([self._configs[item.config] for item in self._items_of(state)])
+        return distinct_in([self._configs[item.config] for item in self.items_of(state)])
 
     def after_repeat(self, state: int) -> int:
         """What a state becomes if the text before it is not the first of its kind; 0 for nothing.
@@ -162,15 +160,15 @@ class StructuralStates:
         Raises:
             LimitExceededError: a budget is used up.
         """
-        items = self._items_of(state)
+        items = self.items_of(state)
         kept = [i for i in items if not forbids_repeat(self._configs[i.config], self._configs)]
-        return self._state(tuple(kept)) if kept else 0
+        return self.state_of_items(tuple(kept)) if kept else 0
 
-    def _items_of(self, state: int) -> Items:
+    def items_of(self, state: int) -> Items:
         """What a state is a set of; outcomes and inner tags count these items."""
         known = self._items.get(state)
         if known is None:
-            known = self._items[state] = self._json_states.items(state)
+            known = self._items[state] = self._json_states.items(state, self)
         return known
 
     def _action(self, state: int, label: int) -> Action:
@@ -179,12 +177,12 @@ class StructuralStates:
         match effects[0][1]:
             case Continue():
                 items = distinct_items(_continued(effects))
-                target = self._state(items)
+                target = self.state_of_items(items)
                 self._check_longest_match(reading, label, target, items)
                 return Goto(target)
             case Enter():
                 below, inner = _entered(effects)
-                pushed = Push(self._state(below), self._state(inner))
+                pushed = Push(self.state_of_items(below), self.state_of_items(inner))
                 self._check_longest_match(reading, label, pushed.inner, inner)
                 return pushed
             case Leave():
@@ -203,11 +201,12 @@ class StructuralStates:
             for _, effect in self._transitions.member_effects(member, wanted)
         ]
 
-    def _state(self, items: Items) -> int:
+    def state_of_items(self, items: Items) -> int:
+        """The state of some items; raises as `expand_action` does."""
         known = self._ids.get(items)
         if known is None:
             if not self._is_plain and len(items) == 1:
-                known = self._json_states.find(items[0])
+                known = self._json_states.find(items[0], self)
             if known is None:
                 known = self._new_state(items)
             self._ids[items] = known
@@ -216,7 +215,7 @@ class StructuralStates:
     def _new_state(self, items: Items) -> int:
         atoms = self._beginnings.atoms(items)
         if len(atoms) == 1 and len(items) == 1 and atoms != items:
-            return self._state(atoms)
+            return self.state_of_items(atoms)
         self._tables.check_num_states(self._limits.max_structural_states)
         reading = self._reader.read(atoms)
         lexer, counted = reading.lexer, reading.counted

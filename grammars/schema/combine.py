@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from grammars.automata import json_number
 from grammars.errors import LimitExceededError
-from grammars.schema.scalars import ScalarAlgebra
 from grammars.schema.shapes import ShapeAlgebra
-from grammars.schema.value import ArrayShape, ObjectShape, StringSet, Value
+from grammars.schema.value import ArrayShape, ObjectShape, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from grammars.automata.dfa import Dfa
     from grammars.limits import CompileLimits
     from grammars.schema.node_algebra import NodeAlgebra
+    from grammars.schema.scalars import ScalarAlgebra
 
 _Shape = TypeVar("_Shape", ObjectShape, ArrayShape)
 
@@ -29,6 +29,7 @@ class ValueAlgebra:
 
     Args:
         nodes: the members of shapes.
+        scalars: operations on sets of numbers and of strings.
         limits: budgets of the automata and of the number of shapes.
         missing_bytes: bytes that the vocabulary cannot spell.
 
@@ -42,23 +43,17 @@ class ValueAlgebra:
     def __init__(
         self,
         nodes: NodeAlgebra,
+        scalars: ScalarAlgebra,
         limits: CompileLimits,
         missing_bytes: frozenset[int] = frozenset(),
     ) -> None:
         self._limits = limits
-        self.scalars = ScalarAlgebra(limits.max_states, missing_bytes)
+        self.scalars = scalars
         self.shapes = ShapeAlgebra(nodes, limits, missing_bytes)
         self.integers: Dfa = json_number.number_dfa(
             integer=True, spelling="every", max_states=limits.max_states
         )
-        self.everything = Value(
-            has_null=True,
-            booleans=frozenset((True, False)),
-            numbers=self.scalars.all_numbers,
-            strings=StringSet(),
-            objects=(self.shapes.any_object,),
-            arrays=(self.shapes.any_array,),
-        )
+        self.everything = nodes.everything
 
     def intersect(self, a: Value, b: Value) -> Value:
         """The values that are in both."""

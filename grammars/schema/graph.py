@@ -11,12 +11,15 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from grammars.errors import UnsatisfiableError
+from grammars.schema.combine import ValueAlgebra
 from grammars.schema.document import SchemaDocument
 from grammars.schema.key_groups import num_owed_keys
 from grammars.schema.node_table import NodeTable
 from grammars.schema.node_values import NodeValues
+from grammars.schema.outlines import Outlines
 from grammars.schema.plans import live_places
 from grammars.schema.productive import live_value, productive_nodes, unsatisfiable_member
+from grammars.schema.scalars import ScalarAlgebra
 from grammars.schema.shape_plans import ShapePlans
 
 if TYPE_CHECKING:
@@ -50,9 +53,12 @@ class ValueGraph:
         self, text: str, limits: CompileLimits, missing_bytes: frozenset[int] = frozenset()
     ) -> None:
         document = SchemaDocument(text)
-        self._nodes = NodeTable(document, limits, missing_bytes)
-        self._plans = ShapePlans(self._nodes, limits)
-        self._values = NodeValues(self._nodes, document, self, limits)
+        self._scalars = ScalarAlgebra(limits.max_states, missing_bytes)
+        self._nodes = NodeTable(document, limits, self._scalars.all_numbers)
+        algebra = ValueAlgebra(self._nodes, self._scalars, limits, missing_bytes)
+        self._outlines = Outlines(self._nodes, algebra)
+        self._plans = ShapePlans(self._nodes, algebra.shapes.languages, limits)
+        self._values = NodeValues(self._nodes, algebra, self._outlines, document, self, limits)
         self._live: dict[NodeId, Value] = {}
         self._live_places: dict[object, Container[object]] = {}
         self._canonical: dict[Dfa, Dfa] = {}
@@ -80,7 +86,7 @@ class ValueGraph:
 
     def outline(self, node: NodeId) -> Plain | None:
         """What a plain schema allows, not evaluated; None for every other node."""
-        return self._nodes.outline(node)
+        return self._outlines.find(node)
 
     def describe(self, node: NodeId) -> str:
         """Where a node comes from, for error messages and drawings."""
@@ -90,7 +96,7 @@ class ValueGraph:
         """How the numbers of a value are generated; the same object for the same numbers."""
         known = self._canonical.get(numbers)
         if known is None:
-            known = self._nodes.algebra.scalars.canonical_numbers(numbers)
+            known = self._scalars.canonical_numbers(numbers)
             self._canonical[numbers] = known
         return known
 
@@ -98,13 +104,13 @@ class ValueGraph:
         """The one spelling of each number of a set; the same object for the same numbers."""
         known = self._plain.get(numbers)
         if known is None:
-            known = self._nodes.algebra.scalars.plain_numbers(numbers)
+            known = self._scalars.plain_numbers(numbers)
             self._plain[numbers] = known
         return known
 
     def string_content(self, strings: StringSet) -> CodePointDfa:
         """The strings of a set as one automaton."""
-        return self._nodes.algebra.scalars.content(strings)
+        return self._scalars.content(strings)
 
     @property
     def has_unique_arrays(self) -> bool:
@@ -114,7 +120,7 @@ class ValueGraph:
     @property
     def has_open_objects(self) -> bool:
         """Whether a reachable node has objects with undeclared keys."""
-        outlines = (plain.value for plain in self._nodes.plain_schemas)
+        outlines = (plain.value for plain in self._outlines.found)
         values = chain(self._values.all_settled.values(), outlines)
         shapes = [shape for value in values for shape in value.objects]
         return any(shape.additional != self._nodes.nothing or shape.classes for shape in shapes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from grammars.schema.value import NodeId
+    from grammars.schema.value import NodeId, Value
 
 
 class NodeAlgebra(Protocol):
@@ -14,10 +14,12 @@ class NodeAlgebra(Protocol):
     Attributes:
         anything: the node of all values.
         nothing: the node of no value.
+        everything: the value of `anything`.
     """
 
     anything: NodeId
     nothing: NodeId
+    everything: Value
 
     def conjoin(self, a: NodeId, b: NodeId) -> NodeId:
         """The node of what is in both; `nothing` where they are seen to exclude each other."""

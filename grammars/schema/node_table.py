@@ -10,7 +10,6 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from grammars.errors import GrammarError, LimitExceededError
-from grammars.schema.combine import ValueAlgebra
 from grammars.schema.document import Place
 from grammars.schema.keywords import ENFORCED_KEYWORDS
 from grammars.schema.leaves import exact, leaf_key, only_type
@@ -24,14 +23,14 @@ from grammars.schema.nodes import (
     ValueNode,
     members_of,
 )
-from grammars.schema.plain import PlainSchemas
+from grammars.schema.value import ArrayShape, ObjectShape, StringSet, Value
 
 if TYPE_CHECKING:
+    from grammars.automata.dfa import Dfa
     from grammars.limits import CompileLimits
     from grammars.schema.document import Json, SchemaDocument
-    from grammars.schema.plain import Plain
     from grammars.schema.resources import DynamicScope
-    from grammars.schema.value import NodeId, Value
+    from grammars.schema.value import NodeId
 
 _DEFINITIONS: Final = frozenset({"$defs", "definitions"})
 _OF_REFERENCE: Final = _DEFINITIONS | {"$ref"}
@@ -43,29 +42,32 @@ class NodeTable:
     Args:
         document: resolves references.
         limits: compile budgets.
-        missing_bytes: bytes that the vocabulary cannot spell.
+        all_numbers: as values hold them.
 
     Attributes:
         anything: the node of all values.
         nothing: the node of no value.
-        algebra: operations on values whose members are nodes of this table.
+        everything: the value of `anything`.
     """
 
-    def __init__(
-        self, document: SchemaDocument, limits: CompileLimits, missing_bytes: frozenset[int]
-    ) -> None:
+    def __init__(self, document: SchemaDocument, limits: CompileLimits, all_numbers: Dfa) -> None:
         self._document = document
         self._limits = limits
         self._nodes: list[Node] = []
         self._ids: dict[object, NodeId] = {}
         self._targets: dict[tuple[str, DynamicScope], NodeId] = {}
         self._of_type: dict[str, NodeId] = {}
-        self._outlines: dict[NodeId, Plain | None] = {}
         self.anything = self.schema_node(Place("(anything)", True))
         self.nothing = self.schema_node(Place("(nothing)", False))
-        self.algebra = ValueAlgebra(self, limits, missing_bytes)
-        self._plain_schemas = PlainSchemas(self, self.algebra)
-        self._sketches = NodeSketches(self._nodes, document, self.algebra.everything)
+        self.everything = Value(
+            has_null=True,
+            booleans=frozenset((True, False)),
+            numbers=all_numbers,
+            strings=StringSet(),
+            objects=(ObjectShape((), (), self.anything),),
+            arrays=(ArrayShape((), self.anything),),
+        )
+        self._sketches = NodeSketches(self._nodes, document, self.everything)
 
     def __getitem__(self, node: NodeId) -> Node:
         return self._nodes[node]
@@ -164,24 +166,6 @@ class NodeTable:
     def tag_values(self, node: NodeId) -> frozenset[object] | None:
         """The constants of a node that is seen to have no other values; None for other nodes."""
         return self._sketches.of(node).upper.constants
-
-    def outline(self, node: NodeId) -> Plain | None:
-        """What a plain schema allows, not evaluated; None for every other node."""
-        if node not in self._outlines:
-            entry = self._nodes[node]
-            self._outlines[node] = (
-                self._plain_schemas.find(entry.place) if isinstance(entry, SchemaNode) else None
-            )
-        return self._outlines[node]
-
-    def plain_value(self, plain: Plain) -> Value:
-        """The whole value of a plain schema."""
-        return self._plain_schemas.value(plain)
-
-    @property
-    def plain_schemas(self) -> list[Plain]:
-        """All plain schemas that were looked at."""
-        return [plain for plain in self._outlines.values() if plain is not None]
 
     def union_branches(self, node: NodeId) -> list[NodeId] | None:
         """The branches of a schema that is an `anyOf` and nothing else; None for other nodes."""

@@ -5,6 +5,7 @@ Evaluation is iterative: a chain of ten thousand schemas costs no stack.
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -18,8 +19,10 @@ from grammars.schema.unique_arrays import UniqueArrays
 
 if TYPE_CHECKING:
     from grammars.limits import CompileLimits
+    from grammars.schema.combine import ValueAlgebra
     from grammars.schema.document import SchemaDocument
     from grammars.schema.node_table import NodeTable
+    from grammars.schema.outlines import Outlines
     from grammars.schema.samples import Graph
     from grammars.schema.value import NodeId, Value
 
@@ -36,27 +39,36 @@ class NodeValues:
 
     Args:
         nodes: the table.
+        algebra: operations on values whose members are its nodes.
+        outlines: of its plain schemas.
         document: resolves references.
-        graph: finds values of elements that must differ.
+        graph: finds values of elements that must differ; it holds this object, and is not held.
         limits: compile budgets.
     """
 
     def __init__(
-        self, nodes: NodeTable, document: SchemaDocument, graph: Graph, limits: CompileLimits
+        self,
+        nodes: NodeTable,
+        algebra: ValueAlgebra,
+        outlines: Outlines,
+        document: SchemaDocument,
+        graph: Graph,
+        limits: CompileLimits,
     ) -> None:
         self._nodes = nodes
+        self._outlines = outlines
         self._document = document
         self._limits = limits
-        self._algebra = nodes.algebra
+        self._algebra = algebra
         self._values: dict[NodeId, Value] = {}
         self._settled: dict[NodeId, Value] = {}
         self._open: set[NodeId] = set()
         self._cyclic: set[NodeId] = set()
         self._num_nested = 0
-        self._constants = Constants(nodes.algebra, nodes.constant_node, nodes.nothing)
-        self._exclusive = ExclusiveUnion(nodes.algebra, nodes, self._try_evaluate)
+        self._constants = Constants(algebra, nodes.constant_node, nodes.nothing)
+        samples = ValueSamples(weakref.proxy(graph), limits)
         self._unique_arrays = UniqueArrays(
-            ValueSamples(graph, limits), nodes.conjoin, nodes.negate, nodes.constant_node, limits
+            samples, nodes.conjoin, nodes.negate, nodes.constant_node, limits
         )
 
     @property
@@ -73,7 +85,7 @@ class NodeValues:
         known = self._settled.get(node)
         if known is None:
             value = self.evaluate(node)
-            if self._nodes.outline(node) is not None:
+            if self._outlines.find(node) is not None:
                 return value
             try:
                 arrays = self._unique_arrays.settled(value.arrays)
@@ -115,8 +127,8 @@ class NodeValues:
                 raise _ReenteredError
             elif node in self._values:
                 continue
-            elif (plain := self._nodes.outline(node)) is not None:
-                self._values[node] = self._nodes.plain_value(plain)
+            elif (plain := self._outlines.find(node)) is not None:
+                self._values[node] = self._outlines.value(plain)
             else:
                 self._open.add(node)
                 mine.add(node)
@@ -171,7 +183,7 @@ class NodeValues:
                     self._nodes,
                     self._algebra,
                     self._constants,
-                    self._exclusive,
+                    ExclusiveUnion(self._algebra, self._nodes, self._try_evaluate),
                     self._limits,
                 ).parts()
 

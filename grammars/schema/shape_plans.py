@@ -11,6 +11,7 @@ from grammars.schema.object_plan import ObjectPlan
 
 if TYPE_CHECKING:
     from grammars.limits import CompileLimits
+    from grammars.schema.key_languages import KeyLanguages
     from grammars.schema.node_table import NodeTable
     from grammars.schema.value import ArrayShape, ObjectShape
 
@@ -20,11 +21,13 @@ class ShapePlans:
 
     Args:
         nodes: the members of shapes.
+        languages: combines languages of keys.
         limits: compile budgets.
     """
 
-    def __init__(self, nodes: NodeTable, limits: CompileLimits) -> None:
+    def __init__(self, nodes: NodeTable, languages: KeyLanguages, limits: CompileLimits) -> None:
         self._nodes = nodes
+        self._languages = languages
         self._limits = limits
         self._object_entries: dict[ObjectShape, ObjectEntries] = {}
         self._object_plans: dict[ObjectShape, ObjectPlan] = {}
@@ -55,9 +58,8 @@ class ShapePlans:
     def _entries(self, shape: ObjectShape) -> ObjectEntries:
         known = self._object_entries.get(shape)
         if known is None:
-            languages = self._nodes.algebra.shapes.languages
             known = ObjectEntries(
-                shape, self._nodes.conjoin, self._nodes.nothing, languages, self._limits
+                shape, self._nodes.conjoin, self._nodes.nothing, self._languages, self._limits
             )
             self._object_entries[shape] = known
         return known

@@ -36,8 +36,8 @@ class ShapeAlgebra:
         self._anything = nodes.anything
         self._nothing = nodes.nothing
         self.languages = KeyLanguages(limits, missing_bytes)
-        self.any_object = ObjectShape((), (), nodes.anything)
-        self.any_array = ArrayShape((), nodes.anything)
+        [self.any_object] = nodes.everything.objects
+        [self.any_array] = nodes.everything.arrays
 
     def intersect_objects(self, a: ObjectShape, b: ObjectShape) -> ObjectShape | None:
         """The objects of both shapes; None where that surely is none."""
