@@ -13,6 +13,9 @@ _ORIGIN: Final = re.compile(r"\*|https?://[^/?#\s]+")
 _MAX_INT_DIGITS: Final = 4300
 """What `int` reads by default: its time grows with the square of the digits."""
 
+_MAX_JSON_DEPTH: Final = 256
+"""Walks of a body are recursive, with a few frames of Python's 1,000 a level."""
+
 ToolFormatName: TypeAlias = OneOf[
     "auto",
     "hermes",
@@ -55,16 +58,21 @@ class ServerConfig:
             the prompt is read and nothing is compiled; about 0.3 ms each, 0 for none.
         strict_params: refuse unknown request fields instead of naming them in a header.
         max_body_bytes: bytes of a request body, counted as they arrive.
+        max_body_chunks: chunks of a request body without a length.
         max_header_bytes: bytes of the request line and all headers.
         header_timeout_s: seconds until a connection must have sent its headers.
         body_timeout_s: seconds until a request must have sent its body.
+        send_timeout_s: seconds without taking any more of an answer after which a client is given
+            up (on Linux).
         queue_timeout_s: seconds until a request must have its first output, queue and prompt
             included; then it gets a 429.
-        generation_timeout_s: seconds that one request may spend in compile, queue and engine.
+        generation_timeout_s: seconds that one request may spend in queue and engine, from when its
+            constraint is compiled.
         keep_alive_s: seconds of silence in a stream after which a comment is sent.
         drain_timeout_s: seconds that running requests get after a stop signal.
         response_store_bytes: memory for stored responses (`store`, `previous_response_id`).
-        max_json_depth: nesting of arrays and objects in a body.
+        max_json_depth: nesting of arrays and objects in a body; 256 is the most, so that what walks
+            them stays far from the interpreter's limit.
         max_number_chars: characters of a number in a body.
         max_messages: messages of a chat.
         max_tools: tools of a request.
@@ -99,9 +107,11 @@ class ServerConfig:
     warm_actions: int = 300
     strict_params: bool = False
     max_body_bytes: int = 10 * 2**20
+    max_body_chunks: int = 10_000
     max_header_bytes: int = 64 * 2**10
     header_timeout_s: float = 30.0
     body_timeout_s: float = 60.0
+    send_timeout_s: float = 60.0
     queue_timeout_s: float = 120.0
     generation_timeout_s: float = 600.0
     keep_alive_s: float = 15.0
@@ -145,6 +155,8 @@ class ServerConfig:
             raise ValueError(f"warm_actions: {self.warm_actions} is negative; 0 is off")
         if self.max_number_chars > _MAX_INT_DIGITS:
             raise ValueError(f"max_number_chars: at most {_MAX_INT_DIGITS} can be read")
+        if self.max_json_depth > _MAX_JSON_DEPTH:
+            raise ValueError(f"max_json_depth: at most {_MAX_JSON_DEPTH} can be walked")
         for name in self.__dataclass_fields__:
             value = getattr(self, name)
             is_limit = name.startswith("max_") or name.endswith(("_bytes", "_s"))

@@ -63,13 +63,19 @@ class Connection:
     Args:
         url: of the server.
         model: stands for "MODEL" in bodies.
+        receive_buffer_bytes: how much the system takes of an answer that nobody reads; None: as
+            much as it does.
     """
 
-    def __init__(self, url: str, model: str) -> None:
+    def __init__(self, url: str, model: str, *, receive_buffer_bytes: int | None = None) -> None:
         address = urlsplit(url)
         assert address.hostname is not None
         assert address.port is not None
-        self._socket = socket.create_connection((address.hostname, address.port), timeout=20)
+        self._socket = socket.socket()
+        self._socket.settimeout(20)
+        if receive_buffer_bytes is not None:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
+        self._socket.connect((address.hostname, address.port))
         self._model = json.dumps(model)
         self.heard = Heard()
         self.num_sent = 0
