@@ -16,9 +16,9 @@ from transformers import AutoConfig, AutoModelForCausalLM
 from engine.attention.cuda_backend import CudaAttention
 from engine.decode_graphs import DecodeGraphs, DecodingRow
 from engine.device.automata import FREE, ResidentAutomata
+from engine.device.bitmask import bitmask_width
 from engine.kv_cache import KVCache
 from engine.load_guard import measure_layers
-from engine.sampler.bitmask import bitmask_width
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

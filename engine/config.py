@@ -38,7 +38,8 @@ class EngineConfig:
         max_draft_tokens: tokens a step that prompt lookup guesses for each sequence; 0 is off.
         max_burst_steps: decode steps that the device takes without the host between them, where
             nothing needs it; 1 is off. Streams get so many tokens at once.
-        mask_pool_bytes: on CUDA, memory of the mask rows that are kept on the device.
+        mask_pool_bytes: memory of the mask rows that are kept where the logits are; None: 16 MiB
+            on the CPU, 64 MiB on CUDA.
         automata_bytes: memory of the finite constraints that are kept on the device for bursts.
 
     Raises:
@@ -61,7 +62,7 @@ class EngineConfig:
     forced_text: bool = True
     max_draft_tokens: int = 0
     max_burst_steps: int = 1
-    mask_pool_bytes: int = 64 * 1024**2
+    mask_pool_bytes: int | None = None
     automata_bytes: int = 256 * 1024**2
 
     def __post_init__(self) -> None:
@@ -78,14 +79,13 @@ class EngineConfig:
             "max_num_batched_tokens",
             "max_listed_tokens",
             "max_burst_steps",
-            "mask_pool_bytes",
             "automata_bytes",
         ):
             self._check_positive(option, getattr(self, option))
         for option in ("max_logprobs", "max_draft_tokens"):
             if getattr(self, option) < 0:
                 raise InvalidConfigError(option, getattr(self, option), "must be at least 0")
-        for option in ("num_blocks", "kv_cache_bytes", "max_model_len"):
+        for option in ("num_blocks", "kv_cache_bytes", "max_model_len", "mask_pool_bytes"):
             if getattr(self, option) is not None:
                 self._check_positive(option, getattr(self, option))
         if self.num_blocks is not None and self.kv_cache_bytes is not None:

@@ -22,6 +22,13 @@ class Constraint(Protocol):
         """
         ...
 
+    def shared_bitmask(self) -> NDArray[np.int32] | None:
+        """What `fill_bitmask` writes as an array that is never written again; None: ask that.
+
+        So whoever has seen the array knows the mask by the array's identity. It allows some token.
+        """
+        ...
+
     def min_tokens_to_complete(self) -> int:
         """How many more tokens surely suffice for a whole text, 0 where it is one; no end token.
 

@@ -10,21 +10,22 @@ from engine.admission import check_request
 from engine.advance import Ending, advance, force_text, isolate, prepare_drafts
 from engine.block_pool import BlockPool
 from engine.bursts import Bursts
+from engine.device.bitmask import bitmask_width
+from engine.device.mask_pool import MaskPool
 from engine.drafts import PromptLookup
 from engine.errors import InvalidRequestError
-from engine.mask_buffer import MaskBuffer
 from engine.output import FinishReason, RequestOutput
 from engine.prefix_cache import PrefixCache
 from engine.scheduler import Scheduler
 from engine.sequence import Sequence
 from engine.stats import EngineCounters, EngineStats
+from engine.step_masks import StepMasks
 from engine.step_runner import Failure, StepRunner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from engine.decode_graphs import DecodeGraphs
-    from engine.device.mask_pool import MaskPool
     from engine.model_info import ModelInfo
     from engine.model_runner import ModelRunner
     from engine.output import TokenLogprobs
@@ -42,7 +43,6 @@ class Engine:
         config: sizes and limits.
         info: facts about the model.
         graphs: runs bursts of decode steps; None: every step is the host's.
-        mask_pool: keeps masks on the device; None: they are applied on the CPU.
     """
 
     def __init__(
@@ -52,7 +52,6 @@ class Engine:
         info: ModelInfo,
         *,
         graphs: DecodeGraphs | None = None,
-        mask_pool: MaskPool | None = None,
     ) -> None:
         self.config = config
         self.info = info
@@ -68,13 +67,15 @@ class Engine:
             max_num_seqs=config.max_num_seqs,
             max_num_batched_tokens=config.max_num_batched_tokens,
         )
-        self._masks = MaskBuffer(
-            config.max_num_masks,
-            info.padded_vocab_size,
-            pin_memory=config.device.type == "cuda",
+        mask_pool = MaskPool(
+            bitmask_width(info.padded_vocab_size),
+            max_bytes=config.mask_pool_bytes,
+            max_step_rows=config.max_num_masks,
+            device=config.device,
         )
+        self._masks = StepMasks(mask_pool)
         self._counters = EngineCounters()
-        self._step_runner = StepRunner(runner, self._masks, self._counters, mask_pool)
+        self._step_runner = StepRunner(runner, self._masks, self._counters)
         self._bursts = None if graphs is None else Bursts(graphs, self._scheduler, runner)
         self._sequences: dict[str, Sequence] = {}
         self._arrived: list[Sequence] = []

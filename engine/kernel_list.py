@@ -28,7 +28,7 @@ KERNELS: Final[Mapping[str, Mapping[str, str]]] = {
     "engine.sampler.largest_kernel": {
         "find_largest": "(float32[:,::1], float32[::1], int64[::1])",
     },
-    "engine.sampler.bitmask_kernel": {
-        "apply_rows": "(float32[:,::1], int32[:,::1], int64[::1])",
+    "engine.device.bitmask_kernel": {
+        "apply_rows": "(float32[:,::1], int32[:,::1], int32[::1])",
     },
 }

@@ -13,7 +13,7 @@ from engine.attention.cpu_backend import CpuAttention
 from engine.batch_invariance import MAX_PROBE_SEQS, find_row_multiple
 from engine.decode_graphs import DecodeGraphs, graph_batch_sizes
 from engine.device.automata import ResidentAutomata
-from engine.device.mask_pool import MaskPool
+from engine.device.bitmask import bitmask_width
 from engine.engine import Engine
 from engine.errors import ModelRefusedError
 from engine.kv_cache import KVCache, bytes_per_token, cache_dtype
@@ -24,7 +24,6 @@ from engine.packed_linear import can_pack, pack_linear_layers
 from engine.quantization import check_quantization, num_weight_bytes, quantize_linear_layers
 from engine.request import SamplingParams
 from engine.resolved_config import resolve_config, resolve_device, resolve_dtype
-from engine.sampler.bitmask import bitmask_width
 from engine.sampler.sampler import sample
 from engine.sampler.state import SamplingState
 
@@ -178,16 +177,6 @@ def build_engine(
         resolved,
         info,
         graphs=_decode_graphs(model, kv_cache, backend, resolved, padded_vocab_size, row_multiple),
-        mask_pool=(
-            None
-            if device.type == "cpu"
-            else MaskPool(
-                bitmask_width(padded_vocab_size),
-                max_bytes=resolved.mask_pool_bytes,
-                min_rows=resolved.max_num_masks,
-                device=device,
-            )
-        ),
     )
 
 
@@ -281,8 +270,10 @@ def _warm_up_sampler(padded_vocab_size: int, device: torch.device) -> None:
         torch.zeros((1, padded_vocab_size), device=device),
         [SamplingState(SamplingParams(max_tokens=1, top_k=2, seed=0), ())],
         suppressed={},
-        bitmask=torch.full((1, bitmask_width(padded_vocab_size)), -1, dtype=torch.int32),
-        constrained_rows=[0],
+        mask_rows=torch.full(
+            (2, bitmask_width(padded_vocab_size)), -1, dtype=torch.int32, device=device
+        ),
+        row_ids=[1],
     )
 
 

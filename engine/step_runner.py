@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import torch
 
+from engine.device.mask_pool import ALL_TOKENS
+from engine.device.transfer import to_device
 from engine.ending import avoided_token_ids
 from engine.errors import failure_sentence
-from engine.mask_buffer import MaskBuffer, MaskJob
 from engine.sampler.logprobs import gather_logprobs
 from engine.sampler.sampler import SampledToken, sample
 from engine.step_batch import TokenSpan
+from engine.step_masks import MadeMasks, MaskJob, StepMasks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence as SequenceOf
 
-    from engine.device.mask_pool import MaskPool
     from engine.model_runner import ModelRunner
     from engine.output import TokenLogprobs
     from engine.sampler.state import SamplingState
@@ -98,19 +99,11 @@ class StepRunner:
 
     Args:
         runner: computes logits.
-        masks: has rows for all places that a step can sample.
+        masks: has room for all places that a step can sample.
         counters: `steps` and `isolated_steps` are counted here.
-        mask_pool: the masks on a device; None: they are applied on the CPU.
     """
 
-    def __init__(
-        self,
-        runner: ModelRunner,
-        masks: MaskBuffer,
-        counters: EngineCounters,
-        mask_pool: MaskPool | None = None,
-    ) -> None:
-        self._mask_pool = mask_pool
+    def __init__(self, runner: ModelRunner, masks: StepMasks, counters: EngineCounters) -> None:
         self._runner = runner
         self._masks = masks
         self._counters = counters
@@ -147,25 +140,25 @@ class StepRunner:
             for part in parts
             if part.num_sampled and part.chunk.sequence.request.constraint is not None
         ]
-        filling = self._masks.start_fill(jobs)
+        making = self._masks.start(jobs)
         try:
             logits = self._runner.run([part.span() for part in parts])
         finally:
             # Waited for in every case: nobody may touch a constraint while its mask is made.
-            mask_errors = filling.result()
+            made = making.result()
         scored = _score(logits, parts)
-        sampled = self._sample(_sampled_logits(logits, parts), parts, jobs)
+        sampled = self._sample(_sampled_logits(logits, parts), parts, made)
         results: StepResults = {
             part.chunk.sequence: ChunkResult(sampled[part.chunk.sequence], scored_here)
             for part, scored_here in zip(parts, scored, strict=True)
         }
-        for job, mask_error in zip(jobs, mask_errors, strict=True):
+        for job, mask_error in zip(jobs, made.errors, strict=True):
             if mask_error is not None:
                 results[job.sequence] = Failure(mask_error)
         return results
 
     def _sample(
-        self, logits: torch.Tensor, parts: list[_ChunkRows], jobs: list[MaskJob]
+        self, logits: torch.Tensor, parts: list[_ChunkRows], made: MadeMasks
     ) -> dict[Sequence, tuple[SampledToken, ...]]:
         """The tokens of each sequence that samples; those of the others are empty."""
         rows = [
@@ -176,17 +169,17 @@ class StepRunner:
         constrained_rows = [
             index for index, row in enumerate(rows) if row.sequence.request.constraint is not None
         ]
-        num_masks = sum(job.num_rows for job in jobs)
+        row_ids = [ALL_TOKENS] * len(rows)
+        for index, row_id in zip(constrained_rows, made.row_ids, strict=True):
+            row_ids[index] = row_id
         tokens = sample(
             logits,
             [row.state() for row in rows],
             suppressed=_suppressed(rows, logits.shape[1]),
-            bitmask=self._masks.get_rows(num_masks),
-            constrained_rows=constrained_rows,
-            mask_pool=self._mask_pool,
+            mask_rows=self._masks.pool.rows,
+            row_ids=row_ids,
         )
-        narrowed = zip(constrained_rows, self._masks.is_narrowed(num_masks), strict=True)
-        for index, is_narrowed in narrowed:
+        for index, is_narrowed in zip(constrained_rows, made.is_narrowed, strict=True):
             if is_narrowed:
                 tokens[index] = replace(tokens[index], was_narrowed=True)
         remaining = iter(tokens)
@@ -211,7 +204,7 @@ def _score(logits: torch.Tensor, parts: list[_ChunkRows]) -> list[tuple[TokenLog
                 tuple(
                     gather_logprobs(
                         logits[row : row + part.num_scored],
-                        torch.tensor(token_ids, device=logits.device),
+                        to_device(token_ids, logits.device),
                         [scoring.num_top] * part.num_scored,
                     )
                 )
@@ -224,12 +217,13 @@ def _sampled_logits(logits: torch.Tensor, parts: list[_ChunkRows]) -> torch.Tens
     """The rows that are sampled; the tensor itself where all are."""
     if not any(part.num_scored for part in parts):
         return logits
-    is_sampled = [
+    is_sampled = (
         index >= part.num_scored
         for part in parts
         for index in range(part.num_scored + part.num_sampled)
-    ]
-    return logits[torch.tensor(is_sampled, device=logits.device)]
+    )
+    sampled = [row for row, flag in enumerate(is_sampled) if flag]
+    return logits[to_device(sampled, logits.device, torch.int64)]
 
 
 def _suppressed(rows: SequenceOf[_SampledRow], vocab_size: int) -> dict[int, list[int]]:

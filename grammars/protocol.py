@@ -25,6 +25,13 @@ class GrammarMatcher(Protocol):
         """
         ...
 
+    def shared_bitmask(self) -> Bitmask | None:
+        """What `fill_bitmask` writes, as an array that is never written again; None: ask that.
+
+        Whoever has seen the array knows the mask by the array's identity. It allows some token.
+        """
+        ...
+
     def accept_token(self, token_id: int) -> bool:
         """Advance by one token; False (and no change) if it is not allowed here."""
         ...

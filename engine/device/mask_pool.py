@@ -1,4 +1,12 @@
-"""MaskPool: distinct bitmask rows on the device; a step copies their numbers and what is new."""
+"""MaskPool: mask rows where the logits are; a step names its rows by number and copies what is new.
+
+    row 0            ALL_TOKENS, for sequences without a constraint
+    rows 1 .. n      the step's own: masks that only this step knows, written anew
+    rows n + 1 ..    shared ones, each copied once and known by identity
+
+A grammar has some hundred distinct masks and a text meets the same ones again and again, so after a
+while nearly every step copies 4 bytes a sequence where it copied a row of 6 to 19 KiB.
+"""
 
 from __future__ import annotations
 
@@ -14,72 +22,104 @@ if TYPE_CHECKING:
 ALL_TOKENS: Final = 0
 """The row of sequences without a constraint: everything is allowed."""
 
-_FIRST_CAPACITY: Final = 64
+_FIRST_SHARED_ROWS: Final = 64
 
 
 class MaskPool:
-    """Rows known by their content, the least recently used one replaced first.
+    """The rows, on the host or on a CUDA device; where they are shared, the oldest make room.
 
-    A grammar has some hundred distinct masks and a text meets the same ones again and again, so
-    after a while nearly every step copies 4 bytes a sequence where it copied a row of 6 to 19 KiB.
-    Content rather than the grammar's own number is the key: masks that the token limit or bad
-    words have narrowed have no number, and equal rows of different grammars share a place.
+    One thread at a time: the one that makes masks, and between its steps the one that samples.
 
     Args:
         width: words of a row.
-        max_bytes: of the rows on the device; the pool starts small and doubles up to it, and has
-            room for `min_rows` in any case.
-        min_rows: distinct rows that one step can need.
+        max_bytes: of all rows; the pool starts small and doubles up to it, and has room for the
+            rows of two steps in any case.
+        max_step_rows: rows that one step can need.
         device: where the rows live.
 
     Attributes:
         rows: int32, (capacity, width), on the device; replaced when the pool grows.
-        num_hits: rows that were found.
-        num_copies: rows that were copied to the device.
+        num_hits: shared rows that were here already.
+        num_copies: rows that were copied, shared and own.
     """
 
-    def __init__(self, width: int, *, max_bytes: int, min_rows: int, device: torch.device) -> None:
-        self._max_rows = 1 + max(min_rows, max_bytes // (4 * width) - 1)
-        self.rows = torch.zeros(
-            (min(self._max_rows, _FIRST_CAPACITY), width), dtype=torch.int32, device=device
-        )
+    def __init__(
+        self, width: int, *, max_bytes: int, max_step_rows: int, device: torch.device
+    ) -> None:
+        self._first_shared = 1 + max_step_rows
+        least = self._first_shared + max_step_rows
+        self._max_rows = max(least, max_bytes // (4 * width))
+        capacity = min(self._max_rows, least + _FIRST_SHARED_ROWS)
+        self.rows = torch.zeros((capacity, width), dtype=torch.int32, device=device)
         self.rows[ALL_TOKENS] = -1
-        self._numbers: OrderedDict[bytes, int] = OrderedDict()
+        # id of a shared row -> the row itself, so that the id stays its own, and its number; the
+        # one that was not used for longest is first.
+        self._shared: OrderedDict[int, tuple[NDArray[np.int32], int]] = OrderedDict()
+        self._staged = None if device.type == "cpu" else _Staging(max_step_rows, width, device)
         self.num_hits = 0
         self.num_copies = 0
 
-    def __len__(self) -> int:
-        return len(self._numbers)
+    @property
+    def num_shared(self) -> int:
+        """How many shared rows are known."""
+        return len(self._shared)
 
-    def row_ids(self, rows: NDArray[np.int32]) -> list[int]:
-        """The number of each row, valid until the next call; what is missing is copied.
+    def begin_step(self) -> None:
+        """Before any row of a step is written: what the last one staged must have been copied."""
+        if self._staged is not None:
+            self._staged.wait()
+
+    def own_row(self, index: int) -> NDArray[np.int32]:
+        """The host's memory of the step's own row `index`, (width,), to be written.
+
+        Page-locked where the rows are on a device, else the row itself.
+        """
+        if self._staged is not None:
+            own = self._staged.own
+        else:
+            own = self.rows[1 : self._first_shared].numpy()
+        row: NDArray[np.int32] = own[index]
+        return row
+
+    def own_row_id(self, index: int) -> int:
+        """The number of the step's own row `index`."""
+        return 1 + index
+
+    def shared_row_id(self, row: NDArray[np.int32]) -> int:
+        """The number of a shared row, valid in this step; it is copied if it is not here yet.
 
         Args:
-            rows: (n, width), on the host, n at most `min_rows`.
-        """
-        missing: dict[int, NDArray[np.int32]] = {}
-        found: list[int] = []
-        for row in rows:
-            content = row.tobytes()
-            number = self._numbers.get(content)
-            if number is None:
-                number = missing_number = self._place(in_use=found)
-                missing[missing_number] = row
-                self._numbers[content] = number
-                self.num_copies += 1
-            else:
-                self._numbers.move_to_end(content)
-                self.num_hits += 1
-            found.append(number)
-        if missing:
-            places = torch.tensor(list(missing), device=self.rows.device)
-            content_rows = torch.from_numpy(np.stack(list(missing.values())))
-            self.rows.index_copy_(0, places, content_rows.to(self.rows.device))
-        return found
+            row: int32, (width,), never written again: the same array is the same row for ever.
 
-    def _place(self, in_use: list[int]) -> int:
+        Raises:
+            ValueError: the row is no mask of this pool's vocabulary.
+        """
+        key = id(row)
+        known = self._shared.get(key)
+        if known is not None:
+            self._shared.move_to_end(key)
+            self.num_hits += 1
+            return known[1]
+        if row.shape != self.rows.shape[1:] or row.dtype != np.int32:
+            raise ValueError(f"a mask of {row.shape} {row.dtype} where rows are {self.rows.shape}")
+        number = self._place()
+        if self._staged is None:
+            self.rows[number].numpy()[:] = row
+        else:
+            self._staged.copy_shared(row, self.rows[number])
+        self._shared[key] = (row, number)
+        self.num_copies += 1
+        return number
+
+    def end_step(self, num_own_rows: int) -> None:
+        """All rows of the step are written; the first `num_own_rows` own ones go to the device."""
+        self.num_copies += num_own_rows
+        if self._staged is not None:
+            self._staged.copy_own(num_own_rows, self.rows[1 : 1 + num_own_rows])
+
+    def _place(self) -> int:
         """A free place, that of new room, or that of the row that was not used for longest."""
-        used = len(self._numbers) + 1
+        used = self._first_shared + len(self._shared)
         if used < len(self.rows):
             return used
         if used < self._max_rows:
@@ -88,7 +128,39 @@ class MaskPool:
             grown[: len(self.rows)] = self.rows
             self.rows = grown
             return used
-        # Rows of this call were used last, so the oldest is one of them only if all are.
-        _, number = self._numbers.popitem(last=False)
-        assert number not in in_use, "more distinct rows in a step than the pool was made for"
+        # There is room for all rows of a step, so the oldest is none of this one's.
+        _, (_, number) = self._shared.popitem(last=False)
         return number
+
+
+class _Staging:
+    """Page-locked rows on their way to a device, copied without waiting for it.
+
+    Copies are queued on the device's own stream, behind the kernels that read the rows before.
+    """
+
+    def __init__(self, max_step_rows: int, width: int, device: torch.device) -> None:
+        shape = (2 * max_step_rows, width)
+        self._rows = torch.zeros(shape, dtype=torch.int32, pin_memory=True)
+        self.own: NDArray[np.int32] = self._rows[:max_step_rows].numpy()
+        self._shared = self._rows[max_step_rows:]
+        self._num_shared = 0
+        self._device = device
+        self._copied = torch.cuda.Event()  # type: ignore[no-untyped-call]  # torch's
+
+    def wait(self) -> None:
+        """Wait until no copy reads the rows."""
+        self._copied.synchronize()
+        self._num_shared = 0
+
+    def copy_shared(self, row: NDArray[np.int32], target: torch.Tensor) -> None:
+        staged = self._shared[self._num_shared]
+        self._num_shared += 1
+        staged.numpy()[:] = row
+        target.copy_(staged, non_blocking=True)
+
+    def copy_own(self, num_rows: int, target: torch.Tensor) -> None:
+        """Copy the first rows of `own`; the last copy of a step."""
+        if num_rows:
+            target.copy_(self._rows[:num_rows], non_blocking=True)
+        self._copied.record(torch.cuda.current_stream(self._device))

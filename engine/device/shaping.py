@@ -1,4 +1,4 @@
-"""shape_logits: biases, suppressed tokens and masks, in one pass over logits on a device."""
+"""shape_logits: biases, suppressed tokens and masks, in one pass over the logits."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import torch
+
+from engine.device.bitmask_kernel import apply_rows
+from engine.device.transfer import to_device
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,9 +42,9 @@ class Adjustments:
         for of_row in entries:
             begins.append(begins[-1] + len(of_row))
         return cls(
-            torch.tensor(begins, dtype=torch.int32, device=device),
-            torch.tensor([t for row in entries for t, _ in row], dtype=torch.int32, device=device),
-            torch.tensor([v for row in entries for _, v in row], device=device),
+            to_device(begins, device, torch.int32),
+            to_device([t for row in entries for t, _ in row], device, torch.int32),
+            to_device([v for row in entries for _, v in row], device, torch.float32),
         )
 
 
@@ -60,10 +63,14 @@ def shape_logits(
         row_ids: int32, (num_rows,); which of them each row of logits is under.
         adjustments: None: none.
     """
-    if logits.device.type == "cpu":
-        shape_logits_reference(logits, mask_rows, row_ids, adjustments)
-    else:
+    if logits.device.type != "cpu":
         shape_logits_by_kernel(logits, mask_rows, row_ids, adjustments)
+    elif logits.dtype is torch.float32 and logits.is_contiguous():
+        if adjustments is not None:
+            _adjust(logits, adjustments)
+        apply_rows(logits.numpy(), mask_rows.numpy(), row_ids.numpy())
+    else:
+        shape_logits_reference(logits, mask_rows, row_ids, adjustments)
 
 
 def shape_logits_by_kernel(
@@ -93,11 +100,15 @@ def shape_logits_reference(
 ) -> None:
     """The same as `shape_logits`, in plain torch."""
     if adjustments is not None:
-        counts = adjustments.begins.diff()
-        row = torch.repeat_interleave(torch.arange(len(logits), device=logits.device), counts)
-        place = (row, adjustments.token_ids.long())
-        logits[place] = (logits[place].float() + adjustments.values).to(logits.dtype)
+        _adjust(logits, adjustments)
     shifts = torch.arange(32, device=logits.device, dtype=torch.int32)
     words = mask_rows.index_select(0, row_ids)
     is_allowed = ((words[:, :, None] >> shifts) & 1).bool().flatten(1)[:, : logits.shape[1]]
     logits.masked_fill_(~is_allowed, -torch.inf)
+
+
+def _adjust(logits: torch.Tensor, adjustments: Adjustments) -> None:
+    counts = adjustments.begins.diff()
+    row = torch.repeat_interleave(torch.arange(len(logits), device=logits.device), counts)
+    place = (row, adjustments.token_ids.long())
+    logits[place] = (logits[place].float() + adjustments.values).to(logits.dtype)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
+from engine.device.transfer import to_device
 from engine.sampler.draw_kernel import draw_rows
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class RowParams:
     @classmethod
     def from_states(cls, states: Sequence[SamplingState], like: torch.Tensor) -> RowParams:
         def column(values: list[float], dtype: torch.dtype) -> torch.Tensor:
-            return torch.tensor(values, dtype=dtype, device=like.device).unsqueeze(1)
+            return to_device(values, like.device, dtype).unsqueeze(1)
 
         vocab_size = like.shape[1]
         params = [state.params for state in states]
@@ -122,9 +123,11 @@ def draw_tokens_reference(
     if all(params.is_filtered):
         return _draw_filtered(weights, params)
     tokens = torch.empty(len(logits), dtype=torch.int64, device=logits.device)
-    filtered = torch.tensor(params.is_filtered, device=logits.device)
-    plain = (~filtered).nonzero()[:, 0]
-    filtered = filtered.nonzero()[:, 0]
+    is_filtered = params.is_filtered
+    plain, filtered = (
+        to_device([row for row, flag in enumerate(is_filtered) if flag is wanted], logits.device)
+        for wanted in (False, True)
+    )
     tokens[plain] = _draw_plain(weights[plain], params.take(plain))
     tokens[filtered] = _draw_filtered(weights[filtered], params.take(filtered))
     return tokens

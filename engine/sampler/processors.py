@@ -1,14 +1,12 @@
-"""What changes logits before the constraint's mask: penalties, bias, suppressed end tokens.
-
-Each takes all logits of the step and the states by row, changes them in place, and touches only the
-rows that use it.
-"""
+"""apply_penalties: what lowers the logits of tokens that were written before."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import torch
+
+from engine.device.transfer import to_device
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +15,12 @@ if TYPE_CHECKING:
 
 
 def apply_penalties(logits: torch.Tensor, states: Sequence[SamplingState]) -> None:
-    """Repetition penalty, then frequency and presence penalty (see `SamplingParams`)."""
+    """Repetition penalty, then frequency and presence penalty (see `SamplingParams`), in place.
+
+    Args:
+        logits: float32, (num_rows, padded_vocab_size); only rows that have penalties are touched.
+        states: of the rows.
+    """
     rows = [row for row, state in enumerate(states) if state.has_penalties]
     if not rows:
         return
@@ -25,27 +28,17 @@ def apply_penalties(logits: torch.Tensor, states: Sequence[SamplingState]) -> No
         torch.stack(tensors)
         for tensors in zip(*(states[row].token_counts(logits[row]) for row in rows), strict=True)
     )
-    index = torch.tensor(rows, device=logits.device)
+    index = to_device(rows, logits.device)
     params = [states[row].params for row in rows]
-    repetition = logits.new_tensor([[p.repetition_penalty] for p in params])
-    frequency = logits.new_tensor([[p.frequency_penalty] for p in params])
-    presence = logits.new_tensor([[p.presence_penalty] for p in params])
+
+    def column(values: list[float]) -> torch.Tensor:
+        return to_device(values, logits.device, logits.dtype).unsqueeze(1)
+
+    repetition = column([p.repetition_penalty for p in params])
+    frequency = column([p.frequency_penalty for p in params])
+    presence = column([p.presence_penalty for p in params])
     penalised = logits[index]
     repeated = torch.where(penalised > 0, penalised / repetition, penalised * repetition)
     penalised = torch.where(is_seen, repeated, penalised)
     penalised -= frequency * counts + presence * (counts > 0)
     logits[index] = penalised
-
-
-def apply_bias(logits: torch.Tensor, states: Sequence[SamplingState]) -> None:
-    """Add each request's `logit_bias`."""
-    for row, state in enumerate(states):
-        if state.params.logit_bias:
-            token_ids, values = state.bias(logits.device)
-            logits[row, token_ids] += values
-
-
-def suppress_tokens(logits: torch.Tensor, token_ids_by_row: dict[int, list[int]]) -> None:
-    """Make tokens impossible: the end tokens of unconstrained sequences under `min_tokens`."""
-    for row, token_ids in token_ids_by_row.items():
-        logits[row, torch.tensor(token_ids, device=logits.device)] = -torch.inf

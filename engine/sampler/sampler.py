@@ -10,16 +10,15 @@ import torch
 
 from engine.device.mask_pool import ALL_TOKENS
 from engine.device.shaping import Adjustments, shape_logits
-from engine.sampler.bitmask import apply_bitmask
+from engine.device.transfer import to_device
 from engine.sampler.draw import draw_tokens
 from engine.sampler.largest_kernel import find_largest
 from engine.sampler.logprobs import gather_logprobs
-from engine.sampler.processors import apply_bias, apply_penalties, suppress_tokens
+from engine.sampler.processors import apply_penalties
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine.device.mask_pool import MaskPool
     from engine.output import TokenLogprobs
     from engine.sampler.state import SamplingState
 
@@ -45,9 +44,8 @@ def sample(
     states: Sequence[SamplingState],
     *,
     suppressed: dict[int, list[int]],
-    bitmask: torch.Tensor,
-    constrained_rows: list[int],
-    mask_pool: MaskPool | None = None,
+    mask_rows: torch.Tensor,
+    row_ids: Sequence[int],
 ) -> list[SampledToken]:
     """Choose a token for each row.
 
@@ -55,9 +53,8 @@ def sample(
         logits: float32, (num_rows, padded_vocab_size); changed in place.
         states: of the rows.
         suppressed: row -> tokens made impossible; only rows without a constraint.
-        bitmask: int32, (len(constrained_rows), ceil(padded_vocab_size / 32)).
-        constrained_rows: the row of each row of the bitmask.
-        mask_pool: holds masks on the logits' device; None: they are copied and applied.
+        mask_rows: int32, (num_masks, ceil(padded_vocab_size / 32)), see `MaskPool`.
+        row_ids: which of them each row is under; ALL_TOKENS where there is no constraint.
     """
     model_logits = {
         row: logits[row].clone()
@@ -65,24 +62,9 @@ def sample(
         if state.params.num_logprobs is not None and state.params.logprobs_of == "model"
     }
     apply_penalties(logits, states)
-    if mask_pool is None:
-        apply_bias(logits, states)
-        suppress_tokens(logits, suppressed)
-        if constrained_rows:
-            apply_bitmask(logits, bitmask, constrained_rows)
-    else:
-        changes = [dict(state.params.logit_bias) for state in states]
-        for row, impossible in suppressed.items():
-            changes[row] |= dict.fromkeys(impossible, -math.inf)
-        row_ids = [ALL_TOKENS] * len(states)
-        for row, row_id in zip(constrained_rows, mask_pool.row_ids(bitmask.numpy()), strict=True):
-            row_ids[row] = row_id
-        shape_logits(
-            logits,
-            mask_pool.rows,
-            torch.tensor(row_ids, dtype=torch.int32, device=logits.device),
-            Adjustments.from_rows(changes, logits.device),
-        )
+    adjustments = _adjustments(states, suppressed, logits.device)
+    if adjustments is not None or any(row_id != ALL_TOKENS for row_id in row_ids):
+        shape_logits(logits, mask_rows, to_device(row_ids, logits.device, torch.int32), adjustments)
 
     largest, tokens = largest_logits(logits)
     random_rows = [row for row, state in enumerate(states) if state.params.temperature > 0]
@@ -92,7 +74,7 @@ def sample(
         if len(random_rows) == len(states):
             tokens = draw_tokens(logits, largest, random_states)
         else:
-            index = torch.tensor(random_rows, device=logits.device)
+            index = to_device(random_rows, logits.device)
             tokens[index] = draw_tokens(logits[index], largest[index], random_states)
 
     # Waits for the device: the host must know the tokens to go on. Logprobs, where asked for, and
@@ -104,6 +86,18 @@ def sample(
         SampledToken(token_id if is_usable else None, logprobs.get(row))
         for row, (token_id, is_usable) in enumerate(zip(token_ids, usable, strict=True))
     ]
+
+
+def _adjustments(
+    states: Sequence[SamplingState], suppressed: dict[int, list[int]], device: torch.device
+) -> Adjustments | None:
+    """Biases and suppressed tokens; None where no row has any."""
+    if not suppressed and not any(state.params.logit_bias for state in states):
+        return None
+    changes = [dict(state.params.logit_bias) for state in states]
+    for row, impossible in suppressed.items():
+        changes[row] |= dict.fromkeys(impossible, -math.inf)
+    return Adjustments.from_rows(changes, device)
 
 
 def largest_logits(logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -30,7 +30,6 @@ class SamplingState:
         self._prompt_token_ids = prompt_token_ids
         self._uncounted_token_ids: list[int] = []
         self._counts: tuple[torch.Tensor, torch.Tensor] | None = None
-        self._bias: tuple[torch.Tensor, torch.Tensor] | None = None
 
     def record(self, token_id: int) -> None:
         """Count a generated token."""
@@ -92,13 +91,3 @@ class SamplingState:
             is_seen[token_ids] = True
             self._uncounted_token_ids = []
         return counts, is_seen
-
-    def bias(self, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-        """`logit_bias` as token ids, int64, and values, float32, both on `device`."""
-        if self._bias is None:
-            bias = self.params.logit_bias
-            self._bias = (
-                torch.tensor(list(bias.keys()), dtype=torch.int64, device=device),
-                torch.tensor(list(bias.values()), dtype=torch.float32, device=device),
-            )
-        return self._bias

@@ -62,6 +62,9 @@ class PeerMatcher:
         else:
             self._state.fill(row)
 
+    def shared_bitmask(self) -> None:
+        return None
+
     def accept_token(self, token_id: int) -> bool:
         if self._ended:
             return False

@@ -51,6 +51,9 @@ class Matcher:
     def fill_bitmask(self, row: Bitmask) -> None:
         row[:] = 0 if self._has_ended else self._mask().words
 
+    def shared_bitmask(self) -> Bitmask | None:
+        return None if self._has_ended else self._mask().words
+
     def accept_token(self, token_id: int) -> bool:
         if self._has_ended:
             return False

@@ -71,6 +71,9 @@ class RemoteConstraint:
     def fill_bitmask(self, row: NDArray[np.int32]) -> NoReturn:
         self._refuse(row)
 
+    def shared_bitmask(self) -> NoReturn:
+        self._refuse()
+
     def fill_closing_bitmask(self, row: NDArray[np.int32], tokens_left: int) -> NoReturn:
         self._refuse(row, tokens_left)
 

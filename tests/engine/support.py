@@ -201,6 +201,9 @@ class Script:
         bits[list(self._allowed_now())] = 1
         row[:] = np.packbits(bits, bitorder="little").view(np.int32)
 
+    def shared_bitmask(self) -> NDArray[np.int32] | None:
+        return None
+
     def fill_closing_bitmask(self, row: NDArray[np.int32], tokens_left: int) -> None:
         if self.complete_from - len(self.accepted) > tokens_left:
             raise AssertionError("the engine has let the text become too long to close")

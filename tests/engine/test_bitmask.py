@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from engine.mask_buffer import fill_row
-from engine.sampler.bitmask import apply_bitmask, apply_bitmask_reference, bitmask_width
+from engine.device.bitmask import bitmask_width
+from engine.device.shaping import shape_logits, shape_logits_reference
+from engine.step_masks import fill_row
 from tests.engine.support import Script
 
 
@@ -21,19 +22,35 @@ def random_bitmask(num_rows, vocab_size, share, seed=0):
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 0.99, 1.0])
 def test_exactly_the_disallowed_tokens_become_impossible(vocab_size, share):
     logits = torch.randn((4, vocab_size), generator=torch.Generator().manual_seed(1))
-    bitmask, is_allowed = random_bitmask(2, vocab_size, share)
+    bitmask, is_allowed = random_bitmask(3, vocab_size, share)
     expected = logits.clone()
-    for row, mask_row in ((3, 0), (1, 1)):
+    row_ids = torch.tensor([1, 0, 1, 2], dtype=torch.int32)
+    for row, mask_row in enumerate(row_ids.tolist()):
         expected[row, torch.from_numpy(~is_allowed[mask_row])] = -torch.inf
-    for apply in (apply_bitmask, apply_bitmask_reference):
+    for shape in (shape_logits, shape_logits_reference):
         changed = logits.clone()
-        apply(changed, bitmask, [3, 1])
+        shape(changed, bitmask, row_ids, None)
         assert torch.equal(changed, expected)
 
 
-def test_a_bitmask_that_does_not_fit_is_refused():
-    with pytest.raises(ValueError, match=r"bitmask \(1, 2\) does not fit logits \(1, 65\)"):
-        apply_bitmask(torch.zeros(1, 65), torch.zeros((1, 2), dtype=torch.int32), [0])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_logits_that_the_kernel_cannot_read_are_shaped_too(dtype):
+    logits = torch.randn((2, 130), generator=torch.Generator().manual_seed(1)).to(dtype)[:, :100]
+    bitmask, is_allowed = random_bitmask(1, 100, 0.5)
+    changed = logits.clone(memory_format=torch.preserve_format)
+    shape_logits(changed, bitmask, torch.zeros(2, dtype=torch.int32), None)
+    assert torch.equal(changed.isfinite(), torch.from_numpy(is_allowed).expand(2, -1))
+
+
+def test_rows_of_a_pool_may_be_wider_than_the_logits():
+    logits = torch.zeros((1, 40))
+    shape_logits(
+        logits,
+        torch.tensor([[1, 2, 4]], dtype=torch.int32),
+        torch.zeros(1, dtype=torch.int32),
+        None,
+    )
+    assert logits.isfinite().nonzero()[:, 1].tolist() == [0, 33]
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import pytest
 
 from engine.attention.torch_backend import torch_attention
 from engine.config import EngineConfig
+from engine.device.shaping import shape_logits_reference
 from engine.load import build_engine
 from engine.output import FinishReason
 from engine.request import PromptScoring, Request, SamplingParams
-from engine.sampler.bitmask import apply_bitmask_reference
 from tests.engine.support import (
     ARCHITECTURES,
     EOS,
@@ -43,7 +43,7 @@ def test_greedy_tokens_are_those_of_transformers(model_type):
 def test_the_torch_path_of_cuda_gives_the_same_tokens(model_type, monkeypatch):
     expected = greedy_by_transformers(tiny_model(model_type), prompt(20), 16)
     monkeypatch.setattr("engine.load.CpuAttention", lambda _: torch_attention)
-    monkeypatch.setattr("engine.sampler.sampler.apply_bitmask", apply_bitmask_reference)
+    monkeypatch.setattr("engine.sampler.sampler.shape_logits", shape_logits_reference)
     engine = tiny_engine(model_type, max_num_batched_tokens=32)
     requests = [Request(str(i), prompt(20 + i % 2), greedy(16)) for i in range(3)]
     requests.append(Request("constrained", prompt(9), greedy(16), Script([{50}, {51, 52}])))

@@ -8,11 +8,12 @@ import math
 import pytest
 import torch
 
+from engine.device.mask_pool import ALL_TOKENS
 from engine.request import SamplingParams
 from engine.sampler.draw import RowParams, draw_tokens_reference
 from engine.sampler.draw import draw_tokens as draw_with_largest
 from engine.sampler.logprobs import gather_logprobs
-from engine.sampler.processors import apply_bias, apply_penalties
+from engine.sampler.processors import apply_penalties
 from engine.sampler.randomness import uniform
 from engine.sampler.sampler import largest_logits, sample
 from engine.sampler.state import SamplingState
@@ -190,11 +191,22 @@ def test_penalties(options, expected):
     assert logits[1].tolist() == expected
 
 
-def test_bias_is_added_to_its_own_row():
-    logits = torch.zeros(2, 4)
-    biased = SamplingState(SamplingParams(max_tokens=1, logit_bias={1: 2.5, 3: -100.0}), [])
-    apply_bias(logits, [SamplingState(SamplingParams(max_tokens=1), []), biased])
-    assert logits.tolist() == [[0, 0, 0, 0], [0, 2.5, 0, -100]]
+def test_biases_and_suppressed_tokens_are_those_of_their_own_row():
+    logits = torch.zeros(3, 4)
+    plain = SamplingState(SamplingParams(max_tokens=1, temperature=0.0), [])
+    biased = SamplingState(
+        SamplingParams(max_tokens=1, temperature=0.0, logit_bias={1: 2.5, 3: -100.0}), []
+    )
+    everything = torch.full((1, 1), -1, dtype=torch.int32)
+    sampled = sample(
+        logits,
+        [plain, biased, biased],
+        suppressed={2: [0, 1]},
+        mask_rows=everything,
+        row_ids=[ALL_TOKENS] * 3,
+    )
+    assert logits.tolist() == [[0, 0, 0, 0], [0, 2.5, 0, -100], [-math.inf, -math.inf, 0, -100]]
+    assert [token.token_id for token in sampled] == [0, 1, 2]
 
 
 def test_logprobs_are_those_of_torch_and_leave_impossible_tokens_out():
@@ -234,8 +246,8 @@ def test_logprobs_are_of_the_choice_or_of_the_model_and_never_of_the_temperature
         logits,
         [SamplingState(params, [])],
         suppressed={},
-        bitmask=torch.tensor([[0b11111]], dtype=torch.int32),
-        constrained_rows=[0],
+        mask_rows=torch.tensor([[-1], [0b11111]], dtype=torch.int32),
+        row_ids=[1],
     )
     reference = torch.log_softmax(asked, dim=0)
     assert sampled.token_id in range(5)

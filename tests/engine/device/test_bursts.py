@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
 
 from engine.config import EngineConfig
-from engine.device.mask_pool import MaskPool
 from engine.load import build_engine
 from engine.output import FinishReason
 from engine.request import Request, SamplingParams
-from engine.sampler.bitmask import bitmask_width
 from grammars.compile import compile_grammar
 from grammars.device_tables import DeviceBudget
 from grammars.spec import Choice, GrammarSpec, JsonSchema, Regex
@@ -201,19 +198,3 @@ def test_where_blocks_run_out_single_steps_go_on():
     engine = make_engine(**options, max_burst_steps=8)
     assert run_all(engine, several) == expected
     assert engine.stats().num_free_blocks == 9
-
-
-def test_masks_from_a_pool_change_no_token(compiled):
-    """The path of CUDA: rows by number, biases and suppressed tokens in one pass."""
-    parameters = {
-        "temperature": 1.1, "seed": 4, "max_tokens": 30, "min_tokens": 3, "top_k": 20,
-        "logit_bias": {int(t): 2.0 for t in range(40, 60)},
-    }  # fmt: skip
-    expected = run_all(make_engine(), requests(compiled, parameters))
-    engine = make_engine()
-    pool = MaskPool(bitmask_width(SIZE), max_bytes=4000, min_rows=8, device=torch.device("cpu"))
-    engine._step_runner._mask_pool = pool
-    assert run_all(engine, requests(compiled, parameters)) == expected
-    assert pool.num_hits > 0
-    assert pool.num_copies > 0
-    assert np.count_nonzero(pool.rows[0].numpy() + 1) == 0

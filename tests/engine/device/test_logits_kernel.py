@@ -7,8 +7,12 @@ import pytest
 import torch
 
 from engine.device.mask_pool import ALL_TOKENS
-from engine.device.shaping import Adjustments, shape_logits_by_kernel, shape_logits_reference
-from engine.sampler.bitmask import apply_bitmask
+from engine.device.shaping import (
+    Adjustments,
+    shape_logits,
+    shape_logits_by_kernel,
+    shape_logits_reference,
+)
 
 
 def case(num_rows, vocab_size, dtype, device, seed=3):
@@ -50,8 +54,9 @@ def test_the_kernel_agrees_with_the_reference(num_rows, vocab_size, dtype, is_ad
 def test_the_reference_masks_as_the_cpu_path_does():
     logits, masks, row_ids = case(6, 203, torch.float32, "cpu")
     expected = logits.clone()
-    apply_bitmask(expected, masks[row_ids], list(range(6)))
-    shape_logits_reference(logits, masks, row_ids, None)
+    adjustments = Adjustments.from_rows([{3: 1.0}, {}, {}, {}, {}, {9: -torch.inf}], logits.device)
+    shape_logits(expected, masks, row_ids, adjustments)
+    shape_logits_reference(logits, masks, row_ids, adjustments)
     assert torch.equal(logits, expected)
 
 

@@ -89,12 +89,12 @@ def test_where_no_folder_can_be_written_kernels_are_kept_nowhere():
         caching.CacheImpl._locator_classes = []
         from server.kernels.table import KERNELS, find_kept_nowhere
         assert find_kept_nowhere(KERNELS) == [name for one in KERNELS.values() for name in one]
-        from engine.sampler.bitmask_kernel import apply_rows
+        from engine.device.bitmask_kernel import apply_rows
         from grammars.masks.slices import _set_bits
         row = np.zeros(1, np.uint32)
         _set_bits(row, np.array([0, 5], np.int32))
         logits = np.zeros((1, 32), np.float32)
-        apply_rows(logits, row.view(np.int32)[None], np.zeros(1, np.int64))
+        apply_rows(logits, row.view(np.int32)[None], np.zeros(1, np.int32))
         assert np.flatnonzero(logits[0] == 0).tolist() == [0, 5]
     """
     subprocess.run([sys.executable, "-c", dedent(script)], check=True)

@@ -14,20 +14,21 @@ if TYPE_CHECKING:
 
 @kernel
 def apply_rows(
-    logits: NDArray[np.float32], bitmask: NDArray[np.int32], rows: NDArray[np.int64]
+    logits: NDArray[np.float32], mask_rows: NDArray[np.int32], row_ids: NDArray[np.int32]
 ) -> None:
     """Set the logits of disallowed tokens to -inf, in place.
 
     Args:
         logits: (num_seqs, vocab_size), contiguous.
-        bitmask: (len(rows), ceil(vocab_size / 32)); bit i of word j is token 32 * j + i.
-        rows: the row of `logits` that each row of the bitmask belongs to.
+        mask_rows: (num_masks, at least ceil(vocab_size / 32)); bit i of word j is token 32 * j + i.
+        row_ids: (num_seqs,); the row of `mask_rows` that each row of the logits is under.
     """
     vocab_size = logits.shape[1]
-    for index in range(rows.shape[0]):
-        row = logits[rows[index]]
-        for word_index in range(bitmask.shape[1]):
-            word = bitmask[index, word_index]
+    for index in range(row_ids.shape[0]):
+        row = logits[index]
+        mask = mask_rows[row_ids[index]]
+        for word_index in range((vocab_size + 31) // 32):
+            word = mask[word_index]
             if word == -1:
                 continue
             begin = word_index * 32
