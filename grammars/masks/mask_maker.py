@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from grammars.automata.dfa import DEAD
@@ -10,7 +9,7 @@ from grammars.errors import UnsatisfiableError
 from grammars.masks.mask_cache import MaskCache
 from grammars.masks.reference import PlainConfiguration, ReferenceWalk
 from grammars.masks.rows import row_of
-from grammars.masks.slice_cache import SliceCache
+from grammars.masks.slice_cache import SliceCache, SliceView
 from grammars.pushdown.layout import LexerColumn, StateColumn
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from grammars.masks.mask_cache import TopKey
     from grammars.masks.rows import MaskRow, RowPool
     from grammars.masks.runner import Runner
-    from grammars.masks.slice_cache import SliceView
+    from grammars.masks.slice_sources import SliceSource
     from grammars.masks.token_symbols import TokenSymbols
     from grammars.pushdown.actions import Expander
     from grammars.pushdown.tables import AutomatonTables
@@ -63,7 +62,7 @@ class MaskMaker:
             ReferenceWalk(tables, expander, vocabulary) if way == "reference" else None
         )
         self._masks = MaskCache()
-        self._wide: dict[int, bool] = {}  # by lexer state
+        self._sources: dict[int, tuple[SliceSource, int] | None] = {}  # by lexer state
 
     def __len__(self) -> int:
         return len(self._masks)
@@ -99,29 +98,34 @@ class MaskMaker:
         """The row without end tokens, and how many frames below the top it depends on."""
         if self._reference is not None:
             return self._reference_words(self._reference, configuration)
-        if self._slices is None or configuration.lexer == DEAD:
+        source = self._find_source(configuration.lexer)
+        if source is None or self._is_hidden(source[1], configuration.state):
             return self._runner.fill(configuration, None, is_wide=False)
-        if not self._is_wide(self._slices, configuration.lexer):
-            return self._runner.fill(configuration, None, is_wide=False)
-        view = self._find_slice(self._slices, configuration)
+        view = self._find_slice(*source)
         return self._runner.fill(configuration, view, is_wide=True)
 
-    def _is_wide(self, slices: SliceCache, lexer: int) -> bool:
-        known = self._wide.get(lexer)
-        if known is None:
-            known = self._wide[lexer] = slices.is_wide(*self._tables.locate(lexer))
-        return known
+    def _find_source(self, lexer: int) -> tuple[SliceSource, int] | None:
+        """Whose slice a lexer state takes, and the number of that state in the tables."""
+        if lexer not in self._sources:
+            self._sources[lexer] = self._new_source(lexer)
+        return self._sources[lexer]
 
-    def _find_slice(self, slices: SliceCache, configuration: Configuration) -> SliceView | None:
-        dfa, local = self._tables.locate(configuration.lexer)
-        view = slices.find(dfa, local)
-        if view is None:
+    def _new_source(self, lexer: int) -> tuple[SliceSource, int] | None:
+        if self._slices is None or lexer == DEAD:
             return None
-        source = configuration.lexer + view.source - local
-        hidden = ~self._tables.state_row(configuration.state)[StateColumn.WINDOW]
-        if hidden and self._tables.lexer_row(source)[LexerColumn.REACH] & hidden:
-            return None  # some tokens of the slice lead to what is not read here
-        return replace(view, source=source)
+        dfa, local = self._tables.locate(lexer)
+        source = self._slices.find_source(dfa, local)
+        return None if source is None else (source, lexer + source.state - local)
+
+    def _is_hidden(self, lexer: int, state: int) -> bool:
+        """Whether some tokens of a slice lead to what is not read here."""
+        hidden = ~self._tables.state_row(state)[StateColumn.WINDOW]
+        return hidden != 0 and self._tables.lexer_row(lexer)[LexerColumn.REACH] & hidden != 0
+
+    def _find_slice(self, source: SliceSource, lexer: int) -> SliceView | None:
+        assert self._slices is not None
+        found = self._slices.find(self._tables.locate(lexer)[0], source)
+        return None if found is None else SliceView(found, source.labels, lexer)
 
     def _reference_words(
         self, reference: ReferenceWalk, configuration: Configuration

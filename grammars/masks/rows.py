@@ -90,11 +90,14 @@ class RowPool:
 
 @kernel
 def _digest(words: NDArray[np.uint32], end_row: NDArray[np.uint32]) -> tuple[np.int64, np.bool_]:
-    """A fingerprint of a row, and whether it has other tokens than the end tokens."""
+    """A fingerprint of a row, and whether it has other tokens than the end tokens.
+
+    A sum of products, since that needs no word before another: many are taken at once.
+    """
     code = np.int64(0)
-    has_text = np.False_
+    others = np.uint32(0)
     for i in range(len(words)):
-        if words[i] != 0:
-            code = (code ^ (code >> 29) ^ (np.int64(i) << 32) ^ np.int64(words[i])) * _FACTOR
-            has_text |= (words[i] & ~end_row[i]) != 0
-    return code ^ (code >> 31), has_text
+        factor = np.int64(i + 1) * np.int64(_FACTOR)
+        code += (factor ^ (factor >> 31)) * np.int64(words[i])
+        others |= words[i] & ~end_row[i]
+    return code ^ (code >> 31), others != 0

@@ -12,22 +12,17 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from grammars.automata.dfa import DEAD, NO_LABEL
 from grammars.automata.kernels import kernel
-from grammars.automata.owed import characters_owed
-from grammars.masks.trie import (
-    DEPTH_SHIFT,
-    FIRST_TOKEN,
-    PLACE,
-    SUBTREE_END,
-    SYMBOL_MASK,
-    build_trie,
-)
+from grammars.masks.safe_runs import find_safe_runs
+from grammars.masks.token_sorting import sort_strings, sort_tokens
+from grammars.masks.trie import build_trie
+from grammars.pushdown.table_rows import owed_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grammars.automata.dfa import Dfa
+    from grammars.masks.subtrees import Subtrees
     from grammars.masks.token_symbols import TokenSymbols
     from grammars.masks.trie import Trie
 
@@ -98,38 +93,48 @@ class Slice:
         return self._inner_ids.nbytes + 4 * self._num_words * _MAX_ROWS + rests
 
 
-def build_slice(tokens: TokenSymbols, dfa: Dfa, state: int, num_words: int) -> Slice | None:
-    """The slice of a lexer state; None where MAX_LEAVING_TOKENS or more tokens leave it."""
-    is_closed = (dfa.label != NO_LABEL) & ~np.any(dfa.next_state != DEAD, axis=1)
-    inner_ids, inner_counts, leaving = _sort_tokens(
+def build_slice(
+    tokens: TokenSymbols, subtrees: Subtrees, dfa: Dfa, state: int, num_words: int
+) -> Slice | None:
+    """The slice of a lexer state; None where MAX_LEAVING_TOKENS or more tokens leave it.
+
+    Args:
+        tokens: of the vocabulary.
+        subtrees: of their trie.
+        dfa: the automaton.
+        state: a live state of it.
+        num_words: words of a bitmask row.
+    """
+    owed = owed_of(dfa)
+    inner_ids, inner_counts, leaving = sort_tokens(
         tokens.trie.nodes,
         tokens.trie.token_ids,
         tokens.longest,
+        *subtrees,
         dfa.symbol_class,
         dfa.next_state,
         dfa.label,
-        is_closed,
         dfa.char_boundary,
-        characters_owed(dfa),
+        owed,
         state,
+        *find_safe_runs(dfa, state, owed),
         MAX_LEAVING_TOKENS,
     )
     if len(leaving) == MAX_LEAVING_TOKENS:
         return None
-    inner_ids = inner_ids[np.argsort(inner_counts, kind="stable")]
+    is_counted = dfa.char_boundary.any()
+    order = np.argsort(inner_counts, kind="stable") if is_counted else slice(None)
     inner_end = np.cumsum(np.bincount(inner_counts, minlength=1))
     kind = 2 * leaving[:, 2] + leaving[:, 3]
     exits = (_build_exit(tokens, leaving[kind == one]) for one in np.unique(kind))
-    return Slice(tuple(exits), inner_ids, inner_end, num_words)
+    return Slice(tuple(exits), inner_ids[order].copy(), inner_end, num_words)
 
 
 def _build_exit(tokens: TokenSymbols, leaving: NDArray[np.int32]) -> Exit:
-    """The exit of leaving tokens (columns as in `_sort_tokens`) of one label."""
+    """The exit of leaving tokens (columns as in `sort_tokens`) of one label."""
     begin = tokens.begin[leaving[:, 0]] + leaving[:, 4]
     end = tokens.end[leaving[:, 0]]
-    text = tokens.sortable
-    rests = [text[2 * b : 2 * e] for b, e in zip(begin.tolist(), end.tolist(), strict=True)]
-    order = np.array(sorted(range(len(rests)), key=rests.__getitem__))
+    order = sort_strings(tokens.symbols, begin, end)
     return Exit(
         label=int(leaving[0, 2]),
         is_checked=bool(leaving[0, 3]),
@@ -142,66 +147,3 @@ def _build_exit(tokens: TokenSymbols, leaving: NDArray[np.int32]) -> Exit:
 def _set_bits(row: NDArray[np.uint32], token_ids: NDArray[np.int32]) -> None:
     for token_id in token_ids:
         row[token_id >> 5] |= np.uint32(1) << np.uint32(token_id & 31)
-
-
-@kernel
-def _sort_tokens(
-    nodes: NDArray[np.int32],
-    token_ids: NDArray[np.int32],
-    longest: int,
-    symbol_class: NDArray[np.uint16],
-    next_state: NDArray[np.int32],
-    label: NDArray[np.int32],
-    is_closed: NDArray[np.bool_],
-    is_boundary: NDArray[np.bool_],
-    owed: NDArray[np.int32],
-    start: int,
-    max_leaving: int,
-) -> tuple[NDArray[np.int32], NDArray[np.uint16], NDArray[np.int32]]:
-    """Read every token with a Dfa until a label fires.
-
-    Returns:
-        The tokens that fire none, int32, (n,), and uint16, (n,), the characters that each counts
-        and then owes.
-        Those that fire one: int32, (m, 5), token id, characters counted before, label, whether it
-        ends a counted string, symbols read before; `max_leaving` rows if there are so many or more.
-    """
-    inner_ids = np.empty(len(token_ids), np.int32)
-    inner_counts = np.empty(len(token_ids), np.uint16)
-    leaving = np.empty((max_leaving, 5), np.int32)
-    num_inner = 0
-    num_leaving = 0
-    lexer_at = np.empty(longest + 1, np.int32)
-    counted_at = np.zeros(longest + 1, np.int32)
-    lexer_at[0] = start
-    node = 1
-    while node < len(nodes) - 1:
-        level = nodes[node, PLACE] >> DEPTH_SHIFT
-        lexer = lexer_at[level - 1]
-        counted = counted_at[level - 1]
-        symbol = nodes[node, PLACE] & SYMBOL_MASK
-        following = 0
-        if symbol < len(symbol_class):
-            following = next_state[lexer, symbol_class[symbol]]
-        if following != 0 and not is_closed[following]:
-            lexer_at[level] = following
-            counted_at[level] = counted + is_boundary[lexer]
-            for i in range(nodes[node, FIRST_TOKEN], nodes[node + 1, FIRST_TOKEN]):
-                inner_ids[num_inner] = token_ids[i]
-                inner_counts[num_inner] = counted_at[level] + owed[following]
-                num_inner += 1
-            node += 1
-            continue
-        fired = label[following] if following != 0 else label[lexer]
-        if fired != 0:
-            for i in range(nodes[node, FIRST_TOKEN], nodes[nodes[node, SUBTREE_END], FIRST_TOKEN]):
-                if num_leaving == max_leaving:
-                    return inner_ids[:num_inner], inner_counts[:num_inner], leaving
-                leaving[num_leaving, 0] = token_ids[i]
-                leaving[num_leaving, 1] = counted
-                leaving[num_leaving, 2] = fired
-                leaving[num_leaving, 3] = following != 0 and is_boundary[lexer]
-                leaving[num_leaving, 4] = level if following != 0 else level - 1
-                num_leaving += 1
-        node = nodes[node, SUBTREE_END]
-    return inner_ids[:num_inner], inner_counts[:num_inner], leaving[:num_leaving]

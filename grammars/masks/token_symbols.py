@@ -25,7 +25,6 @@ class TokenSymbols:
         begin: int32, (padded_size,); token t is `symbols[begin[t] : end[t]]`. Ids that no grammar
             can name (end tokens, rows without a token) have empty strings.
         end: int32, (padded_size,).
-        sortable: `symbols` as bytes that compare as they do; two for each symbol.
         trie: of all strings that are not empty.
         longest: symbols of the longest token.
     """
@@ -33,7 +32,6 @@ class TokenSymbols:
     symbols: NDArray[np.uint16]
     begin: NDArray[np.int32]
     end: NDArray[np.int32]
-    sortable: bytes
     trie: Trie
     longest: int
 
@@ -65,5 +63,4 @@ def build_token_symbols(vocabulary: Vocabulary) -> TokenSymbols:
     alphabetic = text_ids[sorted(range(len(texts)), key=texts.__getitem__)]
     order = np.concatenate((alphabetic, control_ids))  # control symbols come after all bytes
     trie = build_trie(symbols, begin[order], end[order], order)
-    sortable = symbols.astype(">u2").tobytes()
-    return TokenSymbols(symbols, begin, end, sortable, trie, int(lengths.max()))
+    return TokenSymbols(symbols, begin, end, trie, int(lengths.max()))

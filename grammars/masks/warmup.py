@@ -12,7 +12,7 @@ from grammars.automata.compiling import kernels_announced
 from grammars.automata.dfa import DEAD, Dfa
 from grammars.limits import CompileLimits
 from grammars.masks.compiled import AutomatonGrammar
-from grammars.masks.slice_cache import MIN_USES, SliceCache
+from grammars.masks.slice_cache import SliceCache
 from grammars.pushdown.actions import Goto
 from grammars.pushdown.layout import UNBOUNDED
 from grammars.pushdown.lexers import lexer_of, spelled_strings
@@ -70,9 +70,10 @@ def _make_slices(vocabulary: Vocabulary) -> None:
     slices = vocabulary.derive(SliceCache)
     for terminal in _open_terminals():
         dfa = lexer_of((terminal,), CompileLimits().max_states, vocabulary.missing_bytes).dfa
-        views = [slices.find(dfa, dfa.run(b'"')) for _ in range(MIN_USES)]
-        if views[-1] is not None:
-            views[-1].slice.inner_row(UNBOUNDED)
+        source = slices.find_source(dfa, dfa.run(b'"'))
+        made = None if source is None else slices.find(dfa, source)
+        if made is not None:
+            made.inner_row(UNBOUNDED)
 
 
 def _open_terminals() -> Iterator[Terminal]:

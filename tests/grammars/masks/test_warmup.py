@@ -6,18 +6,40 @@ import numba
 
 from grammars.automata.compiling import kernels_announced
 from grammars.compile import compile_grammar
-from grammars.masks import slices, trie, walk
+from grammars.masks import (
+    safe_runs,
+    slice_sources,
+    slices,
+    subtrees,
+    token_sorting,
+    trie,
+    walk,
+)
 from grammars.masks.warmup import warm_up
 from grammars.spec import JsonObject
 from tests.support.tokenizers import tiny_vocabulary
 
 KERNELS = {
     name: value
-    for module in (slices, trie, walk)
+    for module in (safe_runs, slice_sources, slices, subtrees, token_sorting, trie, walk)
     for name, value in vars(module).items()
     if hasattr(value, "signatures")
 }
-ENTRIES = ("_extends", "_preorder", "_set_bits", "_sort_tokens", "ends", "force", "step", "walk")
+ENTRIES = (
+    "_extends",
+    "_num_live_bytes",
+    "_preorder",
+    "_reachable",
+    "_runs",
+    "_set_bits",
+    "_summarise",
+    "ends",
+    "force",
+    "sort_strings",
+    "sort_tokens",
+    "step",
+    "walk",
+)
 """The kernels that Python calls."""
 
 

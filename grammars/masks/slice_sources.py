@@ -1,0 +1,185 @@
+"""SliceSources: for the states of one automaton, the states whose slices they take."""
+
+from __future__ import annotations
+
+import hashlib
+import weakref
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from grammars.automata.classes import merge_columns
+from grammars.automata.dfa import DEAD, NO_LABEL, NUM_BYTES, Dfa
+from grammars.automata.kernels import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from grammars.automata.kernels import Ints
+
+MIN_LIVE_BYTES: Final = 24
+"""A lexer state that fewer bytes can follow is walked as fast as a slice could be looked up."""
+
+MAX_RESIDUAL_STATES: Final = 256
+"""Slices of states that can read more are not shared by automata."""
+
+MAX_DIFFERING_SYMBOLS: Final = 32
+
+_serial_numbers: Final = count()
+
+
+@dataclass(frozen=True, slots=True)
+class SliceSource:
+    """A state whose slice is taken.
+
+    Args:
+        state: its number in its automaton.
+        key: the same for states, of all automata, that read the same.
+        labels: its automaton's label for each label of the slice, which are numbered from 1.
+        residual: the states that can be reached from it, in the order in which they are found; None
+            where these are many, and the slice is that of the automaton itself.
+    """
+
+    state: int
+    key: bytes
+    labels: tuple[int, ...]
+    residual: tuple[int, ...] | None
+
+    def cut_out(self, dfa: Dfa) -> tuple[Dfa, int]:
+        """An automaton that reads what the slice is of, and from which state.
+
+        Args:
+            dfa: the automaton of the source.
+        """
+        if self.residual is None:
+            return dfa, self.state
+        return _cut_out(dfa, self.residual, self.labels), 1
+
+
+class SliceSources:
+    """The sources of one automaton, which is known weakly: the caller has to hold it.
+
+    Args:
+        dfa: the automaton.
+    """
+
+    def __init__(self, dfa: Dfa) -> None:
+        self._dfa = weakref.ref(dfa)
+        self._number = next(_serial_numbers)
+        self._num_live = _num_live_bytes(dfa.next_state, dfa.symbol_class)
+        self._of_own: dict[int, SliceSource] = {}  # of states that are their own source
+        self._sources: dict[int, SliceSource | None] = {}
+
+    def find(self, state: int) -> SliceSource | None:
+        """The source of a state; None where less than MIN_LIVE_BYTES can follow it."""
+        if state not in self._sources:
+            is_wide = self._num_live[state] >= MIN_LIVE_BYTES
+            self._sources[state] = self._make(state) if is_wide else None
+        return self._sources[state]
+
+    def _make(self, state: int) -> SliceSource:
+        """The state itself, or the one which most of its symbols lead to."""
+        dfa = self._dfa()
+        assert dfa is not None, "the caller holds it"
+        counts = np.bincount(dfa.next_state[state][dfa.symbol_class])
+        counts[DEAD] = 0
+        usual = int(counts.argmax())
+        if usual != state and not _is_like(dfa, state, usual):
+            usual = state
+        if usual not in self._of_own:
+            self._of_own[usual] = self._own(dfa, usual)
+        return self._of_own[usual]
+
+    def _own(self, dfa: Dfa, state: int) -> SliceSource:
+        """A state as its own source."""
+        order = _reachable(dfa.next_state, dfa.symbol_class, state, MAX_RESIDUAL_STATES)
+        if len(order) > MAX_RESIDUAL_STATES:
+            key = b"%d/%d" % (self._number, state)
+            return SliceSource(state, key, tuple(range(1, int(dfa.label.max()) + 1)), None)
+        own_labels = dfa.label[order].tolist()
+        labels = tuple(dict.fromkeys(label for label in own_labels if label != NO_LABEL))
+        residual = tuple(order.tolist())
+        cut = _cut_out(dfa, residual, labels)
+        digest = hashlib.sha256()
+        for array in (cut.symbol_class, cut.next_state, cut.label, cut.char_boundary):
+            digest.update(array.tobytes())
+            digest.update(b"%d;" % array.size)
+        return SliceSource(state, digest.digest(), labels, residual)
+
+
+def _is_like(dfa: Dfa, state: int, usual: int) -> bool:
+    """Whether two states read all but a few symbols alike."""
+    if dfa.char_boundary[state] != dfa.char_boundary[usual]:
+        return False
+    mine = dfa.next_state[state][dfa.symbol_class]
+    others = dfa.next_state[usual][dfa.symbol_class]
+    return bool(np.count_nonzero(mine != others) <= MAX_DIFFERING_SYMBOLS)
+
+
+def _cut_out(dfa: Dfa, states: tuple[int, ...], labels: tuple[int, ...]) -> Dfa:
+    """Some states of an automaton, by new numbers of states, labels and classes of symbols.
+
+    Args:
+        dfa: the automaton.
+        states: those that get the numbers 1, 2, ...; all that they lead to are among them.
+        labels: those that get the numbers 1, 2, ...
+    """
+    kept = np.array((DEAD, *states))
+    renumber = np.zeros(dfa.num_states, np.int32)
+    renumber[kept] = np.arange(len(kept))
+    number = {own: new for new, own in enumerate(labels, 1)} | {NO_LABEL: NO_LABEL}
+    label = np.array([number[own] for own in dfa.label[kept].tolist()], np.int32)
+    symbol_class, table = merge_columns(
+        renumber[dfa.next_state[kept]], dfa.symbol_class.astype(np.int32)
+    )
+    return Dfa(symbol_class.astype(np.uint16), table, label, 1, dfa.char_boundary[kept])
+
+
+@kernel
+def _num_live_bytes(next_state: Ints, symbol_class: NDArray[np.uint16]) -> Ints:
+    """How many bytes can follow each state."""
+    num_states, num_classes = next_state.shape
+    sizes = np.zeros(num_classes, np.int32)
+    for byte in range(NUM_BYTES):
+        sizes[symbol_class[byte]] += 1
+    num_live = np.zeros(num_states, np.int32)
+    for s in range(1, num_states):
+        for c in range(1, num_classes):
+            if next_state[s, c] != 0:
+                num_live[s] += sizes[c]
+    return num_live
+
+
+@kernel
+def _reachable(next_state: Ints, symbol_class: NDArray[np.uint16], start: int, most: int) -> Ints:
+    """The states that can be reached from one, `most + 1` of them if there are more than `most`.
+
+    They are found breadth first, in the order of symbols.
+    """
+    num_states, num_classes = next_state.shape
+    classes = np.empty(num_classes, np.int32)  # in the order in which symbols have them
+    is_met = np.zeros(num_classes, np.bool_)
+    num_met = 0
+    for symbol in range(len(symbol_class)):
+        c = symbol_class[symbol]
+        if not is_met[c]:
+            is_met[c] = True
+            classes[num_met] = c
+            num_met += 1
+    is_found = np.zeros(num_states, np.bool_)
+    is_found[0] = is_found[start] = True
+    order = np.empty(most + 1, np.int32)
+    order[0] = start
+    num_found = 1
+    at = 0
+    while at < num_found and num_found <= most:
+        for i in range(num_met):
+            target = next_state[order[at], classes[i]]
+            if not is_found[target] and num_found <= most:
+                is_found[target] = True
+                order[num_found] = target
+                num_found += 1
+        at += 1
+    return order[:num_found]
