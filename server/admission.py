@@ -140,7 +140,9 @@ async def admit(
     else:
         check_options(request, config)
     tools = tool_use(request)
-    document = requested_document(request, max_choices=config.max_choices)
+    document = requested_document(
+        request, max_choices=config.max_choices, max_json_depth=config.max_json_depth
+    )
     _check_schema_sizes(tools, document, config.max_schema_chars)
     check_capacity(services, request.n or 1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, assert_never
 
 from grammars.errors import GrammarError
@@ -16,6 +17,8 @@ from server.errors import (
 from server.tool_choice import CallMode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from grammars.spec import GrammarSpec
     from server.chat.reply_format import ReplyFormat
     from server.chat.thinking import Thinking
@@ -94,9 +97,23 @@ async def compile_asked(
     """
     try:
         with services.metrics.compiling():
+            for pattern in _bracketed(tools, document):
+                await services.compiler.compile(pattern, caller=caller)
             return await services.compiler.compile(spec, caller=caller, closes=closes)
     except GrammarError as error:
         raise await _explained(error, tools, document, services, caller) from error
+
+
+def _bracketed(tools: ToolUse, document: Document | None) -> Iterator[Regex]:
+    """The patterns that the whole may have in brackets, where `a)|(b` would be one, and mean more.
+
+    So each is compiled alone too, which is refused if it is none.
+    """
+    if document is not None and isinstance(document.spec, Regex) and tools.mode is CallMode.AUTO:
+        yield document.spec
+    for tool in tools.tools:
+        if tool.input_pattern is not None:
+            yield tool.input_pattern
 
 
 async def _explained(
@@ -107,17 +124,23 @@ async def _explained(
     caller: bytes,
 ) -> RequestError:
     """Name the part that is to blame: the first that cannot be compiled alone."""
-    if document is not None and tools.mode in (CallMode.NONE, CallMode.AUTO):
+    for part, refusal in _parts(tools, document):
         try:
-            await services.compiler.compile(document.spec, caller=caller)
+            await services.compiler.compile(part, caller=caller)
         except GrammarError as own_error:
-            return document.refusal(str(own_error))
-    for tool in tools.tools:
-        try:
-            await services.compiler.compile(
-                tool.input_grammar or JsonSchema.from_value(tool.schema), caller=caller
-            )
-        except GrammarError as own_error:
-            return InvalidToolError(tool.param, tool.name, str(own_error))
+            return refusal(str(own_error))
     param = "tools" if tools.tools else None if document is None else document.param
     return RequestError(f"The constraints cannot be combined: {error}", param=param)
+
+
+def _parts(
+    tools: ToolUse, document: Document | None
+) -> Iterator[tuple[GrammarSpec, Callable[[str], RequestError]]]:
+    """What the answer is made of, each with the error that tells why it was refused."""
+    if document is not None and tools.allows_text:
+        yield document.spec, document.refusal
+    for tool in tools.tools:
+        refusal = partial(InvalidToolError, tool.param, tool.name)
+        if tool.input_pattern is not None:
+            yield tool.input_pattern, refusal
+        yield tool.input_grammar or JsonSchema.from_value(tool.bound_schema), refusal

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from server.cors import Cors
@@ -19,6 +20,7 @@ from server.errors import (
     answer_of,
 )
 from server.gate import Gate
+from server.path_hints import way_out
 from server.response_store import ResponseStore
 from server.routes.chat import chat_routes
 from server.routes.completions import completions_routes
@@ -38,11 +40,6 @@ if TYPE_CHECKING:
 
 Lifespan: TypeAlias = "Callable[[FastAPI], AbstractAsyncContextManager[None]]"
 
-_HINTS = {
-    "/v1/embeddings": "this server generates text; use a server of embedding models",
-    "/chat/completions": "the base URL ends with /v1; use /v1/chat/completions",
-}
-
 
 def create_app(services: Services, *, lifespan: Lifespan | None = None) -> FastAPI:
     """The application. Errors have the shape of the API whose path was asked.
@@ -59,17 +56,24 @@ def create_app(services: Services, *, lifespan: Lifespan | None = None) -> FastA
         redirect_slashes=False,
         lifespan=lifespan,
     )
-    app.include_router(chat_routes(services))
-    app.include_router(
-        responses_routes(services, ResponseStore(services.config.response_store_bytes))
+    routers = (
+        chat_routes(services),
+        responses_routes(services, ResponseStore(services.config.response_store_bytes)),
+        messages_routes(services),
+        completions_routes(services),
+        tokenize_routes(services),
+        decisions_routes(services),
+        model_routes(services),
+        ollama_routes(services),
+        health_routes(services),
     )
-    app.include_router(messages_routes(services))
-    app.include_router(completions_routes(services))
-    app.include_router(tokenize_routes(services))
-    app.include_router(decisions_routes(services))
-    app.include_router(model_routes(services))
-    app.include_router(ollama_routes(services))
-    app.include_router(health_routes(services))
+    routes = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
+    for route in routes:
+        if route.methods == {"GET"}:
+            route.methods = {"GET", "HEAD"}  # RFC 9110, section 9.1; uvicorn then sends no body
+    for router in routers:
+        app.include_router(router)
+    app.state.served_paths = frozenset(route.path for route in routes)
     app.state.metrics = services.metrics
     app.add_exception_handler(ServerError, _answer_error)
     app.add_exception_handler(HTTPException, _answer_http_error)
@@ -104,13 +108,14 @@ async def _answer_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     path = request.url.path[:200]
     if error.status_code == 405:
-        allowed = (error.headers or {}).get("Allow", "another method")
+        methods = (error.headers or {}).get("Allow", "another method")
+        allowed = ", ".join(sorted(methods.split(", ")))
         answer = await _answer_error(
             request, MethodNotAllowedError(f"{request.method} is not allowed here; use {allowed}")
         )
         answer.headers["allow"] = allowed
         return answer
-    hint = _HINTS.get(path, "the API is under /v1, its models under /v1/models")
+    hint = way_out(path, request.app.state.served_paths)
     return await _answer_error(request, NotFoundError(f"Nothing is served at {path}; {hint}"))
 
 

@@ -10,6 +10,7 @@ from engine.request import PromptScoring
 from server.admission import admit
 from server.errors import RequestError, renamed
 from server.sampling import check_token_id
+from server.wire.chat_request import ignored_options
 from server.wire.policy import ParsedChatRequest
 
 if TYPE_CHECKING:
@@ -54,8 +55,9 @@ async def admit_completions(
     Raises:
         ServerError: the request is refused.
     """
-    ignored = () if request.user is None else ("user",)
-    parsed = ParsedChatRequest(request.as_chat(), ignored, unknown)
+    ignored = [] if request.user is None else ["user"]
+    ignored += ignored_options(request.stream_options)
+    parsed = ParsedChatRequest(request.as_chat(), tuple(ignored), unknown)
     add_special_tokens = request.add_special_tokens is not False
     admitted = []
     for given in request.prompts:

@@ -16,11 +16,16 @@ if TYPE_CHECKING:
 
 _OWN_HEADERS: Final = (
     "x-request-id",
+    "request-id",
     "x-tightrope-enforced",
     "x-tightrope-ignored",
     "x-tightrope-unknown",
     "retry-after",
+    "retry-after-ms",
+    "x-should-retry",
 )
+"""What clients in browsers read of answers, beside what all pages may."""
+
 _MAX_AGE_S: Final = 600
 
 
@@ -38,7 +43,7 @@ class Cors(CORSMiddleware):
         super().__init__(
             app,
             allow_origins=origins,
-            allow_methods=("GET", "POST"),
+            allow_methods=("GET", "POST", "DELETE"),
             allow_headers=("*",),
             expose_headers=_OWN_HEADERS,
             max_age=_MAX_AGE_S,

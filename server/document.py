@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from grammars.spec import Cfg, Choice, JsonObject, JsonSchema, Regex, Structure
 from server.errors import InvalidResponseFormatError, InvalidValueError, UnsupportedValueError
+from server.json_guard import MAX_DEPTH, NotJsonError, parse_json
 from server.structural_tag import grammar_of, structural_tag
 from server.wire.formats import (
     GrammarFormat,
@@ -55,16 +55,23 @@ class Document:
                 assert_never(self.spec)
 
 
-def requested_document(request: ChatCompletionRequest, *, max_choices: int) -> Document | None:
+def requested_document(
+    request: ChatCompletionRequest, *, max_choices: int, max_json_depth: int = MAX_DEPTH
+) -> Document | None:
     """The constraint of the request, of which there is one at most; None: the text is free.
+
+    Args:
+        request: the typed body, in which one constraint is set at most.
+        max_choices: options of a `choice`.
+        max_json_depth: nesting of a constraint that is given as JSON text.
 
     Raises:
         RequestError: a constraint that is empty, or that we cannot enforce.
     """
     if request.structured_outputs is not None:
-        return _structured_document(request.structured_outputs, max_choices)
+        return _structured_document(request.structured_outputs, max_choices, max_json_depth)
     if request.guided_json is not None:
-        return _json_document(request.guided_json, "guided_json")
+        return _json_document(request.guided_json, "guided_json", max_json_depth)
     if request.guided_regex is not None:
         return Document(Regex(request.guided_regex), "guided_regex")
     if request.guided_choice is not None:
@@ -93,13 +100,15 @@ def _format_document(response_format: ResponseFormat | None) -> Document | None:
         case GrammarFormat():
             return Document(grammar_of(response_format.grammar), "response_format")
         case StructuralTagFormat():
-            value = response_format.model_dump()
+            value = response_format.model_dump(exclude=set(response_format.model_extra or ()))
             return Document(structural_tag(value, "response_format"), "response_format")
         case _:
             assert_never(response_format)
 
 
-def _structured_document(outputs: StructuredOutputs, max_choices: int) -> Document:
+def _structured_document(
+    outputs: StructuredOutputs, max_choices: int, max_json_depth: int
+) -> Document:
     fields = ("json", "regex", "choice", "grammar", "structural_tag", "json_object")
     values = {
         name: value
@@ -113,7 +122,7 @@ def _structured_document(outputs: StructuredOutputs, max_choices: int) -> Docume
         )
     param = f"structured_outputs.{next(iter(values))}"
     if outputs.json_ is not None:
-        return _json_document(outputs.json_, param)
+        return _json_document(outputs.json_, param, max_json_depth)
     if outputs.regex is not None:
         return Document(Regex(outputs.regex), param)
     if outputs.choice is not None:
@@ -121,36 +130,38 @@ def _structured_document(outputs: StructuredOutputs, max_choices: int) -> Docume
     if outputs.grammar is not None:
         return Document(grammar_of(outputs.grammar), param)
     if outputs.structural_tag is not None:
-        return Document(structural_tag(_object(outputs.structural_tag, param), param), param)
+        value = _object(outputs.structural_tag, param, max_json_depth)
+        return Document(structural_tag(value, param), param)
     if not outputs.json_object:
         raise UnsupportedValueError(param, "false asks for nothing; remove it")
     return Document(JsonObject(), param)
 
 
-def _json_document(schema: dict[str, object] | bool | str, param: str) -> Document:
+def _json_document(
+    schema: dict[str, object] | bool | str, param: str, max_json_depth: int
+) -> Document:
     """A schema that may also come as JSON text, as vLLM takes it."""
     if not isinstance(schema, str):
         return Document(JsonSchema.from_value(schema), param)
-    value = _parsed(schema, param)
+    value = _parsed(schema, param, max_json_depth)
     if not isinstance(value, dict | bool):
         raise InvalidValueError(param, "a JSON Schema is an object or a boolean")
     return Document(JsonSchema.from_value(value), param)
 
 
-def _object(value: dict[str, object] | str, param: str) -> dict[str, object]:
+def _object(value: dict[str, object] | str, param: str, max_json_depth: int) -> dict[str, object]:
     """An object that may also come as JSON text."""
-    parsed = _parsed(value, param) if isinstance(value, str) else value
+    parsed = _parsed(value, param, max_json_depth) if isinstance(value, str) else value
     if not isinstance(parsed, dict):
         raise InvalidValueError(param, "an object is needed")
     return parsed
 
 
-def _parsed(text: str, param: str) -> object:
+def _parsed(text: str, param: str, max_json_depth: int) -> object:
     try:
-        value: object = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidValueError(param, "the text is not JSON") from error
-    return value
+        return parse_json(text, max_depth=max_json_depth)
+    except NotJsonError as error:
+        raise InvalidValueError(param, error.sentence("the text")) from error
 
 
 def _choice_document(options: list[str], param: str, max_choices: int) -> Document:

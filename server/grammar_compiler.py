@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import hashlib
+from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -114,7 +115,7 @@ class GrammarCompiler:
         self._max_pending = max_concurrent + max_waiting
         self._num_pending = 0
         self._warmer = GrammarWarmer(warm_actions, automata)
-        self._refusals: dict[bytes, GrammarError] = {}  # the oldest first
+        self._refusals: OrderedDict[bytes, GrammarError] = OrderedDict()  # the oldest first
 
     async def compile(
         self, spec: GrammarSpec, *, caller: bytes = b"", closes: bool = False
@@ -151,7 +152,7 @@ class GrammarCompiler:
         except GrammarError as error:
             self._refusals[digest] = copy.copy(error)
             while len(self._refusals) > _MAX_REFUSALS:
-                self._refusals.pop(next(iter(self._refusals)), None)
+                self._refusals.popitem(last=False)
             raise
         if closes:
             fewest_tokens(grammar)  # the grammar keeps what it found

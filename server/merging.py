@@ -54,6 +54,7 @@ async def merged(
     finally:
         for task in tasks:
             task.cancel()
+        await asyncio.wait(tasks)  # each closes its source, which may take a step
 
 
 async def _pump(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -46,7 +45,16 @@ class ServedModel:
 
 
 def _fits(name: str, alias: str) -> bool:
-    return re.fullmatch(".*".join(map(re.escape, alias.split("*"))), name, re.DOTALL) is not None
+    """Whether a name is the alias, `*` in it being any text; linear, for names of any length."""
+    first, *rest = alias.split("*")
+    if not rest:
+        return name == first
+    *middle, last = rest
+    position = len(first) if name.startswith(first) else -1
+    for part in middle:
+        found = name.find(part, position) if position >= 0 else -1
+        position = found + len(part) if found >= 0 else -1
+    return 0 <= position <= len(name) - len(last) and name.endswith(last)
 
 
 @dataclass(frozen=True, slots=True)

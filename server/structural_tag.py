@@ -16,18 +16,18 @@ where FORMAT is one of
     {"type": "tags_with_separator", "tags": [TAG, ...], "separator": "...", "at_least_one": false}
 
 Triggers begin tags: once one is written in free text, the rest of one of its tags must follow.
+A field that is none of these is refused, since it may ask for what would then not be enforced.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from grammars.spec import (
     Cfg,
     Either,
     Embed,
     FreeText,
-    JsonSchema,
     Literal,
     Part,
     Regex,
@@ -36,10 +36,18 @@ from grammars.spec import (
     Structure,
     Tagged,
 )
-from server.errors import InvalidValueError, MissingFieldError, UnsupportedValueError
+from server.errors import InvalidValueError, UnsupportedValueError
+from server.tag_fields import check_fields, flag_of, objects_of, schema_of, text_of, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import TypeAlias
+
+    _Reader: TypeAlias = Callable[[Mapping[str, object], str], Part]
+    _TagParts: TypeAlias = tuple[str, Part, str]
+    """Begin, content, end."""
+
+_KIND: Final = "structural_tag"
 
 
 def grammar_of(text: str) -> Cfg:
@@ -51,47 +59,55 @@ def structural_tag(value: Mapping[str, object], param: str) -> Structure:
     """The structure that a structural tag asks for.
 
     Args:
-        value: the object, its `type` checked.
+        value: the object.
         param: its path, for errors.
 
     Raises:
         RequestError: a field is missing, has a wrong value, or asks for what we cannot enforce.
     """
+    if value.get("type", _KIND) != _KIND:
+        raise InvalidValueError(f"{param}.type", f"{_KIND!r} is needed")
     if value.get("format") is not None:
+        check_fields(value, ("type", "format"), param)
         return Structure(_part(value["format"], f"{param}.format"))
-    structures = _objects(value, "structures", param)
-    tags: list[tuple[str, Part, str]] = [
-        (_text(tag, "begin", path), Embed(_schema(tag, "schema", path)), _text(tag, "end", path))
-        for tag, path in structures
-    ]
-    return Structure(_triggered(tags, _texts(value, "triggers", param), param, max_tags=None))
+    check_fields(value, ("type", "structures", "triggers"), param)
+    tags = [_older_tag(*tag) for tag in objects_of(value, "structures", param)]
+    return Structure(_triggered(tags, texts_of(value, "triggers", param), param, max_tags=None))
+
+
+def _older_tag(value: Mapping[str, object], path: str) -> _TagParts:
+    check_fields(value, ("begin", "schema", "end"), path)
+    begin, end = text_of(value, "begin", path), text_of(value, "end", path)
+    return begin, Embed(schema_of(value, "schema", path)), end
 
 
 def _part(value: object, path: str) -> Part:
     if not isinstance(value, dict):
         raise InvalidValueError(path, "an object with a type is needed")
-    kind = _text(value, "type", path)
+    kind = text_of(value, "type", path)
     if kind not in _PARTS:
         raise UnsupportedValueError(
             f"{path}.type", f"{kind[:64]!r} is not supported; use one of {', '.join(_PARTS)}"
         )
-    return _PARTS[kind](value, path)
+    read, fields = _PARTS[kind]
+    check_fields(value, ("type", *fields), path)
+    return read(value, path)
 
 
 def _constant(value: Mapping[str, object], path: str) -> Part:
-    return Literal(_text(value, "value", path))
+    return Literal(text_of(value, "value", path))
 
 
 def _json_schema(value: Mapping[str, object], path: str) -> Part:
-    return Embed(_schema(value, "json_schema", path))
+    return Embed(schema_of(value, "json_schema", path))
 
 
 def _regex(value: Mapping[str, object], path: str) -> Part:
-    return Embed(Regex(_text(value, "pattern", path)))
+    return Embed(Regex(text_of(value, "pattern", path)))
 
 
 def _grammar(value: Mapping[str, object], path: str) -> Part:
-    return Embed(grammar_of(_text(value, "grammar", path)))
+    return Embed(grammar_of(text_of(value, "grammar", path)))
 
 
 def _any_text(value: Mapping[str, object], path: str) -> Part:
@@ -102,7 +118,7 @@ def _any_text(value: Mapping[str, object], path: str) -> Part:
 
 def _sequence(value: Mapping[str, object], path: str) -> Part:
     """Parts in order; free text in front of another part has no end that could be found."""
-    parts = tuple(_part(*element) for element in _objects(value, "elements", path))
+    parts = tuple(_part(*element) for element in objects_of(value, "elements", path))
     for index, part in enumerate(parts[:-1]):
         if isinstance(part, FreeText) and part.end is None:
             raise UnsupportedValueError(
@@ -113,7 +129,7 @@ def _sequence(value: Mapping[str, object], path: str) -> Part:
 
 
 def _alternatives(value: Mapping[str, object], path: str) -> Part:
-    return Either(tuple(_part(*element) for element in _objects(value, "elements", path)))
+    return Either(tuple(_part(*element) for element in objects_of(value, "elements", path)))
 
 
 def _tag(value: Mapping[str, object], path: str) -> Part:
@@ -122,40 +138,46 @@ def _tag(value: Mapping[str, object], path: str) -> Part:
 
 
 def _triggered_tags(value: Mapping[str, object], path: str) -> Part:
-    if value.get("at_least_one"):
+    if flag_of(value, "at_least_one", path):
         raise UnsupportedValueError(
             f"{path}.at_least_one", "true is not supported; use tags_with_separator"
         )
-    tags = [_tag_parts(*tag) for tag in _objects(value, "tags", path)]
-    max_tags = 1 if value.get("stop_after_first") else None
-    return _triggered(tags, _texts(value, "triggers", path), path, max_tags=max_tags)
+    tags = [_tag_parts(*tag) for tag in objects_of(value, "tags", path)]
+    max_tags = 1 if flag_of(value, "stop_after_first", path) else None
+    return _triggered(tags, texts_of(value, "triggers", path), path, max_tags=max_tags)
 
 
 def _tags_with_separator(value: Mapping[str, object], path: str) -> Part:
-    tags = Either(tuple(_tag(*tag) for tag in _objects(value, "tags", path)))
-    separator = _text(value, "separator", path)
-    maximum = 0 if value.get("stop_after_first") else None
+    tags = Either(tuple(_tag(*tag) for tag in objects_of(value, "tags", path)))
+    separator = text_of(value, "separator", path)
+    maximum = 0 if flag_of(value, "stop_after_first", path) else None
     some = Sequence((tags, Repeat(Sequence((Literal(separator), tags)), maximum=maximum)))
-    return some if value.get("at_least_one") else Repeat(some, maximum=1)
+    return some if flag_of(value, "at_least_one", path) else Repeat(some, maximum=1)
 
 
-_PARTS: dict[str, Callable[[Mapping[str, object], str], Part]] = {
-    "const_string": _constant,
-    "json_schema": _json_schema,
-    "regex": _regex,
-    "grammar": _grammar,
-    "any_text": _any_text,
-    "sequence": _sequence,
-    "or": _alternatives,
-    "tag": _tag,
-    "triggered_tags": _triggered_tags,
-    "tags_with_separator": _tags_with_separator,
+_TAG_FIELDS: Final = ("begin", "content", "end")
+_PARTS: Final[Mapping[str, tuple[_Reader, tuple[str, ...]]]] = {
+    "const_string": (_constant, ("value",)),
+    "json_schema": (_json_schema, ("json_schema",)),
+    "regex": (_regex, ("pattern",)),
+    "grammar": (_grammar, ("grammar",)),
+    "any_text": (_any_text, ("excludes",)),
+    "sequence": (_sequence, ("elements",)),
+    "or": (_alternatives, ("elements",)),
+    "tag": (_tag, _TAG_FIELDS),
+    "triggered_tags": (_triggered_tags, ("triggers", "tags", "at_least_one", "stop_after_first")),
+    "tags_with_separator": (
+        _tags_with_separator,
+        ("tags", "separator", "at_least_one", "stop_after_first"),
+    ),
 }
+"""Each type of part: what reads it, and the fields beside its type."""
 
 
-def _tag_parts(value: Mapping[str, object], path: str) -> tuple[str, Part, str]:
+def _tag_parts(value: Mapping[str, object], path: str) -> _TagParts:
+    check_fields(value, ("type", *_TAG_FIELDS), path)
     content = _part(value.get("content"), f"{path}.content")
-    return _text(value, "begin", path), content, _text(value, "end", path)
+    return text_of(value, "begin", path), content, text_of(value, "end", path)
 
 
 def _ended(content: Part, end: str) -> Part:
@@ -166,7 +188,7 @@ def _ended(content: Part, end: str) -> Part:
 
 
 def _triggered(
-    tags: list[tuple[str, Part, str]], triggers: list[str], path: str, *, max_tags: int | None
+    tags: list[_TagParts], triggers: list[str], path: str, *, max_tags: int | None
 ) -> Part:
     """Free text in which each trigger must be the beginning of one of its tags."""
     bodies: dict[str, list[Part]] = {trigger: [] for trigger in triggers}
@@ -183,40 +205,3 @@ def _triggered(
             raise InvalidValueError(f"{path}.triggers", f"no tag begins with {trigger[:64]!r}")
     tagged = tuple(Tagged(trigger, Either(tuple(options))) for trigger, options in bodies.items())
     return FreeText(tagged, max_tags=max_tags)
-
-
-def _objects(
-    value: Mapping[str, object], name: str, path: str
-) -> list[tuple[dict[str, object], str]]:
-    """The objects of a list that is not empty, each with its path."""
-    items = value.get(name)
-    path = f"{path}.{name}"
-    if not isinstance(items, list) or not items:
-        raise InvalidValueError(path, "a list with at least 1 object is needed")
-    for index, item in enumerate(items):
-        if not isinstance(item, dict):
-            raise InvalidValueError(f"{path}[{index}]", "an object is needed")
-    return [(item, f"{path}[{index}]") for index, item in enumerate(items)]
-
-
-def _texts(value: Mapping[str, object], name: str, path: str) -> list[str]:
-    texts = value.get(name)
-    if not isinstance(texts, list) or not all(isinstance(text, str) and text for text in texts):
-        raise InvalidValueError(f"{path}.{name}", "a list of texts is needed, none of them empty")
-    return list(dict.fromkeys(texts))
-
-
-def _text(value: Mapping[str, object], name: str, path: str) -> str:
-    text = value.get(name)
-    if text is None:
-        raise MissingFieldError(f"{path}.{name}")
-    if not isinstance(text, str):
-        raise InvalidValueError(f"{path}.{name}", "a text is needed")
-    return text
-
-
-def _schema(value: Mapping[str, object], name: str, path: str) -> JsonSchema:
-    schema = value.get(name)
-    if not isinstance(schema, dict | bool):
-        raise InvalidValueError(f"{path}.{name}", "a JSON Schema is needed: an object or a boolean")
-    return JsonSchema.from_value(schema)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from grammars.spec import Cfg
+from grammars.spec import Cfg, Regex
 from server.calls.tool import CUSTOM_INPUT, CallableTool, ToolKind
 from server.errors import InvalidToolError
 from server.wire.tools import CustomTool, FunctionTool, GrammarInput
@@ -53,15 +53,24 @@ def _function_tool(function: FunctionDefinition, param: str) -> CallableTool:
 def _custom_tool(tool: CustomDefinition, param: str) -> CallableTool:
     """A custom tool: its input is the one string argument of a function."""
     text: dict[str, object] = {"type": "string"}
-    input_grammar = None
+    input_grammar, input_pattern = None, None
     if isinstance(tool.format, GrammarInput):
         grammar = tool.format.grammar
         if grammar.syntax == "lark":
             input_grammar = Cfg("lark", grammar.definition, in_json_string=True)
         else:
+            input_pattern = Regex(grammar.definition)
             text["pattern"] = f"^(?:{grammar.definition})$"
     schema = {**_NO_ARGUMENTS, "properties": {CUSTOM_INPUT: text}, "required": [CUSTOM_INPUT]}
-    return CallableTool(tool.name, schema, tool.description, ToolKind.CUSTOM, input_grammar, param)
+    return CallableTool(
+        tool.name,
+        schema,
+        tool.description,
+        ToolKind.CUSTOM,
+        input_grammar,
+        input_pattern,
+        param,
+    )
 
 
 def argument_schema(function: FunctionDefinition, param: str) -> dict[str, object]:

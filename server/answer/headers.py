@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from server.chat.thinking import Thinking
@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from server.admission import AdmittedChat
     from server.wire.translation import Translation
 
-_MAX_NAMED = 20
-_SWITCHES = ("chat_template_kwargs.enable_thinking", "chat_template_kwargs.thinking")
+_MAX_NAMED: Final = 20
+_EFFORT: Final = "reasoning_effort"
+_SWITCHES: Final = ("chat_template_kwargs.enable_thinking", "chat_template_kwargs.thinking")
 
 
 def effect_headers(
@@ -33,26 +34,29 @@ def effect_headers(
 
 def chat_headers(chat: AdmittedChat, names: Mapping[str, str]) -> dict[str, str]:
     """Those of a request; `names`: of its fields, where another endpoint calls them otherwise."""
-    return effect_headers(
-        [names.get(name, name) for name in chat.ignored],
-        chat.unknown,
-        [names.get(name, name) for name in chat.enforced],
-    )
+    ignored, enforced = (_renamed(fields, names) for fields in (chat.ignored, chat.enforced))
+    return effect_headers(ignored, chat.unknown, enforced)
 
 
 def translated_headers(translation: Translation, chat: AdmittedChat) -> dict[str, str]:
-    """Those of a request that came in another API, in the words of its caller."""
+    """Those of a request that came in another API, in the words of its caller.
+
+    The fields that turn thinking on or off are ours, so what of them had no effect is told of the
+    caller's own.
+    """
     names, ignored = translation.names, [*translation.ignored]
     does_think = chat.thinking is not Thinking.NONE
     if translation.thinks is not None and translation.thinks != does_think:
         ignored.append(translation.thinking_name)
-    for name in chat.ignored:
-        if name == "reasoning_effort" and translation.thinks is not False:
-            ignored.append(translation.effort_name)
-        elif name not in ("reasoning_effort", *_SWITCHES):
-            ignored.append(names.get(name, name))
-    enforced = [names.get(name, name) for name in chat.enforced]
-    return effect_headers(ignored, translation.unknown, enforced)
+    if _EFFORT in chat.ignored and translation.thinks is not False:
+        ignored.append(translation.effort_name)
+    others = [name for name in chat.ignored if name not in (_EFFORT, *_SWITCHES)]
+    ignored += _renamed(others, names)
+    return effect_headers(ignored, translation.unknown, _renamed(chat.enforced, names))
+
+
+def _renamed(fields: Sequence[str], names: Mapping[str, str]) -> list[str]:
+    return [names.get(field, field) for field in fields]
 
 
 def _names(names: Sequence[str]) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 from contextlib import aclosing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -17,7 +16,8 @@ from server.answer.bodies import (
     usage_body,
 )
 from server.answer.deltas import DeltaWriter
-from server.errors import InternalError, ServerError, error_body
+from server.answer.failures import told_failure
+from server.errors import error_body
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from server.generation import Generation
     from server.reply.choice import ReplyStep
 
-_log = logging.getLogger(__name__)
-
-_DONE = b"data: [DONE]\n\n"
+DONE: Final = b"data: [DONE]\n\n"
+"""The last event of a stream that has not failed."""
 
 
 async def streamed_answer(
@@ -53,17 +52,12 @@ async def streamed_answer(
             async for choice, step in steps:
                 for chunk in encoder.step(states[choice], step):
                     yield chunk
-    except ServerError as error:
-        yield sse(error_body(error))
-        return
-    except Exception:  # noqa: BLE001  # whatever it is, the stream must tell, and it is logged
-        _log.exception("%s: unexpected error in the stream", head.answer_id)
-        message = f"An error of the server; its log has it under {head.answer_id}"
-        yield sse(error_body(InternalError(message)))
+    except Exception as error:  # noqa: BLE001  # whatever it is, the stream must tell
+        yield sse(error_body(told_failure(error, head.answer_id)))
         return
     if encoder.with_usage:
         yield encoder.usage(usage_body(generation.usage))
-    yield _DONE
+    yield DONE
 
 
 def sse(body: object) -> bytes:

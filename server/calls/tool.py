@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from grammars.spec import Cfg
+    from grammars.spec import Cfg, Regex
 
 CUSTOM_INPUT = "input"
 """The one argument of a custom tool: the model writes its free text as this JSON string."""
@@ -39,6 +39,7 @@ class CallableTool:
         description: what the model is told of it.
         kind: what the caller declared.
         input_grammar: of a custom tool: what its input may be, as content of a JSON string.
+        input_pattern: of a custom tool: the same as a pattern, which the schema has in brackets.
         param: path of the schema in the request, for errors.
     """
 
@@ -47,6 +48,7 @@ class CallableTool:
     description: str | None = None
     kind: ToolKind = ToolKind.FUNCTION
     input_grammar: Cfg | None = None
+    input_pattern: Regex | None = None
     param: str = "tools"
 
     @property
@@ -60,6 +62,8 @@ class CallableTool:
         properties, required = schema.get("properties"), schema.get("required", [])
         if not (isinstance(properties, dict) and isinstance(required, list)):
             return schema  # malformed: the compiler says how
+        if not all(isinstance(name, str) for name in required):
+            return schema  # malformed too
         if not (properties and schema.keys() <= _SAYS_NO_MORE and set(required) <= set(properties)):
             return schema
         if any(not reference.startswith("#/") for reference in _references(schema)):

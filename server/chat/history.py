@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from server.calls.tool import CUSTOM_INPUT
 from server.errors import InvalidValueError, MissingFieldError
+from server.json_guard import NotJsonError, parse_json
 from server.wire.messages import (
     AssistantMessage,
     FunctionMessage,
@@ -17,7 +18,7 @@ from server.wire.messages import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from server.chat.shield import Shield
     from server.wire.messages import Message, ToolCallMessage
@@ -71,32 +72,32 @@ def _call_id(message: ToolMessage) -> str | None:
     return message.tool_call_id or message.id
 
 
-def template_messages(messages: Sequence[Message], shield: Shield) -> list[TemplateMessage]:
-    """The messages as templates expect them; every text of the caller is protected."""
-    return list(_template_messages(messages, shield))
+def template_messages(messages: Sequence[Message]) -> list[TemplateMessage]:
+    """The messages as templates expect them, not protected yet."""
+    return list(_template_messages(messages))
 
 
-def _template_messages(messages: Sequence[Message], shield: Shield) -> Iterator[TemplateMessage]:
+def _template_messages(messages: Sequence[Message]) -> Iterator[TemplateMessage]:
     names_of_calls: dict[str, str] = {}
     for message in messages:
         converted: TemplateMessage = {
             "role": message.role,
-            "content": shield.protect(content_text(message.content)),
+            "content": content_text(message.content),
         }
         if message.name is not None:
-            converted["name"] = shield.protect(message.name)
+            converted["name"] = message.name
         match message:
             case SystemMessage():
                 converted["role"] = "system"
             case UserMessage():
                 pass
             case AssistantMessage():
-                _add_assistant_fields(converted, message, shield)
+                converted |= _assistant_fields(message)
                 names_of_calls |= {call.id: _called(call)[0] for call in message.tool_calls or []}
             case ToolMessage():
                 call_id = _call_id(message) or ""
-                converted["tool_call_id"] = shield.protect(call_id)
-                converted.setdefault("name", shield.protect(names_of_calls.get(call_id, "")))
+                converted["tool_call_id"] = call_id
+                converted.setdefault("name", names_of_calls.get(call_id, ""))
             case FunctionMessage():
                 raise AssertionError("older messages were converted")
             case _:
@@ -104,27 +105,48 @@ def _template_messages(messages: Sequence[Message], shield: Shield) -> Iterator[
         yield converted
 
 
-def _add_assistant_fields(
-    converted: TemplateMessage, message: AssistantMessage, shield: Shield
-) -> None:
+def _assistant_fields(message: AssistantMessage) -> TemplateMessage:
+    fields: TemplateMessage = {}
     if message.content is None and message.refusal:
-        converted["content"] = shield.protect(message.refusal)
+        fields["content"] = message.refusal
     if thoughts := message.reasoning_content or message.reasoning:
-        converted["reasoning_content"] = shield.protect(thoughts)
+        fields["reasoning_content"] = thoughts
     if message.tool_calls:
-        converted["tool_calls"] = [_template_call(call, shield) for call in message.tool_calls]
+        fields["tool_calls"] = [_template_call(call) for call in message.tool_calls]
+    return fields
 
 
-def _template_call(call: ToolCallMessage, shield: Shield) -> dict[str, object]:
+def _template_call(call: ToolCallMessage) -> dict[str, object]:
     name, arguments = _called(call)
-    return {
-        "id": shield.protect(call.id),
-        "type": "function",
-        "function": {
-            "name": shield.protect(name),
-            "arguments": shield.protect_json(arguments),
-        },
-    }
+    function = {"name": name, "arguments": arguments}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def protected_messages(
+    messages: Sequence[TemplateMessage], shield: Shield
+) -> list[TemplateMessage]:
+    """The same messages with every text of the caller protected: all but roles and our own keys."""
+    return [
+        {key: _protected(key, value, shield) for key, value in message.items()}
+        for message in messages
+    ]
+
+
+def _protected(key: str, value: object, shield: Shield) -> object:
+    match value:
+        case list(calls):
+            return [_protected_call(call, shield) for call in calls]
+        case str(text) if key != "role":
+            return shield.protect(text)
+        case _:
+            return value
+
+
+def _protected_call(call: Mapping[str, object], shield: Shield) -> dict[str, object]:
+    function = call["function"]
+    assert isinstance(function, dict), "made above"
+    protected = {key: shield.protect_json(value) for key, value in function.items()}
+    return {**call, "id": shield.protect_json(call["id"]), "function": protected}
 
 
 def _called(call: ToolCallMessage) -> tuple[str, object]:
@@ -140,7 +162,8 @@ def call_arguments(arguments: object) -> object:
     """The arguments of an earlier call as a JSON object, which is what templates print.
 
     Missing, null, "null" and "" are `{}`. What is no JSON object (a call cut off by max_tokens, or
-    broken by its client) stays the text that it is.
+    broken by its client), or nested so deep that no template could walk it, stays the text that it
+    is.
     """
     if arguments is None:
         return {}
@@ -149,8 +172,8 @@ def call_arguments(arguments: object) -> object:
     if not arguments.strip():
         return {}
     try:
-        value = json.loads(arguments)
-    except (ValueError, RecursionError):
+        value = parse_json(arguments)
+    except NotJsonError:
         return arguments
     if value is None:
         return {}

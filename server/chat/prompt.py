@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from server.calls.tool import ToolKind
-from server.chat.history import check_history, template_messages
+from server.chat.history import check_history, protected_messages, template_messages
 from server.chat.legacy import modern_messages
 from server.chat.prompt_tokenizer import PromptTokenizer
 from server.chat.reply_format import ReplyFormat
@@ -95,10 +94,10 @@ class PromptBuilder:
         check_history(history)
         ending = _ending(request, history)
         variables = template_variables(request, self._template.reads)
-        tools = _template_tools(request)
-        shield = Shield(self._tokenizer.marks, chain(_caller_texts(request), texts_in(tools)))
+        messages, tools = template_messages(history), _template_tools(request)
+        shield = Shield(self._tokenizer.marks, texts_in([*messages, *tools]))
         protected = [tool for tool in map(shield.protect_json, tools) if isinstance(tool, dict)]
-        messages, shown = self._showing.show(template_messages(history, shield), protected)
+        messages, shown = self._showing.show(protected_messages(messages, shield), protected)
         rendered = self._template.render(messages, shown, variables.values, ending)
         self._check_chars(rendered)
         token_ids = self._tokenizer.encode(rendered, shield)
@@ -182,9 +181,3 @@ def _template_tool(tool: CallableTool) -> dict[str, object]:
         function["description"] = description
     function["parameters"] = tool.schema
     return {"type": "function", "function": function}
-
-
-def _caller_texts(request: ChatCompletionRequest) -> list[str]:
-    return [
-        text for message in request.messages for text in texts_in(message.model_dump(mode="python"))
-    ]

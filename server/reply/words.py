@@ -35,11 +35,6 @@ class WordReader:
         """The word that is being read; None behind the last."""
         return self._words[self._num_read] if self._num_read < len(self._words) else None
 
-    @property
-    def is_last(self) -> bool:
-        """Whether no word follows the one that is being read."""
-        return self._num_read == len(self._words) - 1
-
     def feed(self, unit: str) -> bool:
         """Take a character or a control token; False: it does not fit, and was not taken."""
         word = self.next_word

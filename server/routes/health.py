@@ -1,4 +1,4 @@
-"""GET /health, /ready, /version and /metrics."""
+"""GET /, /health, /ready, /version and /metrics."""
 
 from __future__ import annotations
 
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 def health_routes(services: Services) -> APIRouter:
     """The routes over these services."""
     router = APIRouter()
+
+    @router.get("/")
+    async def greet() -> Response:
+        """For browsers at the base URL, and for programs of Ollama, which ask for it first."""
+        name = services.model.names[0]
+        text = f"Tightrope serves {name}. The API is under /v1, its models under /v1/models.\n"
+        return Response(text, media_type="text/plain")
 
     @router.get("/health")
     async def health() -> dict[str, str]:

@@ -25,6 +25,9 @@ def model_routes(services: Services) -> APIRouter:
 
     @router.get("/v1/models/{name:path}")
     async def get_model(name: str) -> dict[str, object]:
+        """One of them; without a name, behind the slash, all."""
+        if not name:
+            return await list_models()
         check_model(name, services)
         return _body(name, model)
 

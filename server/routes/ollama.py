@@ -9,7 +9,7 @@ import msgspec
 from fastapi import APIRouter, Request, Response
 
 from server.admission import admit, check_model
-from server.answer.headers import translated_headers
+from server.answer.headers import effect_headers, translated_headers
 from server.answer.ollama.bodies import AnswerKind, Clock, PartWriter
 from server.answer.ollama.models import model_body, show_body
 from server.answer.ollama.pieces import Piece
@@ -66,13 +66,15 @@ def ollama_routes(services: Services) -> APIRouter:
         return await _answer(request, asked, as_chat(asked, unknown), writer, clock, services)
 
     @router.post("/api/show")
-    async def show(request: Request) -> dict[str, object]:
+    async def show(request: Request, answer: Response) -> dict[str, object]:
         body = await read_json_object(request, config, type_may_lack=True)
-        asked, _ = parse_ollama_request(ShowRequest, body, strict_params=config.strict_params)
+        asked, unknown = parse_ollama_request(ShowRequest, body, strict_params=config.strict_params)
         name = asked.model or asked.name
         if not name:
             raise MissingFieldError("model")
         check_model(model_name(name), services)
+        ignored = () if asked.verbose is None else ("verbose",)
+        answer.headers.update(effect_headers(ignored, unknown))
         prompts = services.prompts
         return show_body(model, prompts.template_source, may_think=prompts.may_think)
 

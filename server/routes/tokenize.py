@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 
 from server.admission import check_model
+from server.answer.headers import effect_headers
 from server.body import read_json_object
 from server.errors import UnsupportedValueError
 from server.reply.spelling import Spellings
@@ -29,51 +31,65 @@ def tokenize_routes(services: Services) -> APIRouter:
     spellings = Spellings(services.vocabulary)
 
     @router.post("/tokenize")
-    async def tokenize(request: Request) -> dict[str, object]:
+    async def tokenize(request: Request, answer: Response) -> dict[str, object]:
         body = await read_json_object(request, services.config)
-        if "messages" in body:
-            token_ids, with_texts = await _tokens_of_chat(body, services)
-        else:
-            token_ids, with_texts = await _tokens_of_text(body, services)
+        find = _tokens_of_chat if "messages" in body else _tokens_of_text
+        found = await find(body, services)
+        answer.headers.update(effect_headers(found.ignored, found.unknown))
+        texts = map(spellings.name_of, found.token_ids) if found.with_texts else None
         return {
-            "count": len(token_ids),
+            "count": len(found.token_ids),
             "max_model_len": services.model.max_model_len,
-            "tokens": token_ids,
-            "token_strs": [spellings.name_of(token) for token in token_ids] if with_texts else None,
+            "tokens": found.token_ids,
+            "token_strs": None if texts is None else list(texts),
         }
 
     @router.post("/detokenize")
-    async def detokenize(request: Request) -> dict[str, str]:
+    async def detokenize(request: Request, answer: Response) -> dict[str, str]:
         body = await read_json_object(request, services.config)
         strict_params = services.config.strict_params
-        asked, _ = parse_request(DetokenizeRequest, body, {}, strict_params=strict_params)
+        asked, unknown = parse_request(DetokenizeRequest, body, {}, strict_params=strict_params)
         check_model(asked.model or services.model.names[0], services)
         for token_id in asked.tokens:
             check_token_id("tokens", token_id, services.vocabulary)
+        answer.headers.update(effect_headers((), unknown))
         return {"prompt": spellings.text_of(asked.tokens)}
 
     return router
 
 
-async def _tokens_of_text(
-    body: Mapping[str, object], services: Services
-) -> tuple[Sequence[int], bool]:
-    """The tokens of the text, however long it is; and whether their texts are asked for."""
+@dataclass(frozen=True, slots=True)
+class _FoundTokens:
+    """What is told of a text.
+
+    Args:
+        token_ids: its tokens.
+        with_texts: whether their texts are asked for.
+        ignored: request fields without effect.
+        unknown: request fields that nobody knows.
+    """
+
+    token_ids: Sequence[int]
+    with_texts: bool
+    ignored: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+
+async def _tokens_of_text(body: Mapping[str, object], services: Services) -> _FoundTokens:
+    """The tokens of the text, however long it is."""
     strict_params = services.config.strict_params
-    asked, _ = parse_request(TokenizeRequest, body, {}, strict_params=strict_params)
+    asked, unknown = parse_request(TokenizeRequest, body, {}, strict_params=strict_params)
     check_model(asked.model or services.model.names[0], services)
     token_ids = await asyncio.to_thread(
         services.prompts.encode_text,
         asked.prompt,
         add_special_tokens=asked.add_special_tokens is not False,
     )
-    return token_ids, bool(asked.return_token_strs)
+    return _FoundTokens(token_ids, bool(asked.return_token_strs), (), unknown)
 
 
-async def _tokens_of_chat(
-    body: Mapping[str, object], services: Services
-) -> tuple[Sequence[int], bool]:
-    """The tokens of the prompt that the chat would have; and whether their texts are asked for."""
+async def _tokens_of_chat(body: Mapping[str, object], services: Services) -> _FoundTokens:
+    """The tokens of the prompt that the chat would have."""
     given = {name: body[name] for name in CHAT_EXTRAS if name in body}
     extras, _ = parse_request(TokenizeExtras, given, {}, strict_params=False)
     if extras.add_special_tokens:
@@ -83,8 +99,14 @@ async def _tokens_of_chat(
     chat = {"model": services.model.names[0]} | {
         name: value for name, value in body.items() if name not in CHAT_EXTRAS
     }
-    request = parse_chat_request(chat, strict_params=services.config.strict_params).request
+    parsed = parse_chat_request(chat, strict_params=services.config.strict_params)
+    request = parsed.request
     check_model(request.model, services)
     check_chat_request(request, services.config)
     prompt = await asyncio.to_thread(services.prompts.build, request)
-    return prompt.token_ids, bool(extras.return_token_strs)
+    return _FoundTokens(
+        prompt.token_ids,
+        bool(extras.return_token_strs),
+        (*parsed.ignored, *prompt.ignored),
+        parsed.unknown,
+    )

@@ -21,6 +21,12 @@ class StreamOptions(WireModel):
     include_obfuscation: bool | None = None
 
 
+def ignored_options(options: StreamOptions | None) -> list[str]:
+    """The paths of those that are set and have no effect."""
+    is_ignored = options is not None and options.include_obfuscation
+    return ["stream_options.include_obfuscation"] if is_ignored else []
+
+
 class ChatCompletionRequest(SamplingFields):
     """A chat request; null means absent everywhere, as with OpenAI.
 

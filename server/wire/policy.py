@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from server.wire.chat_request import ChatCompletionRequest
+from server.wire.chat_request import ChatCompletionRequest, ignored_options
 from server.wire.parsing import parse_request
 
 if TYPE_CHECKING:
@@ -74,5 +74,6 @@ def parse_chat_request(
     request, unknown = parse_request(
         ChatCompletionRequest, body, REFUSED_FIELDS, strict_params=strict_params
     )
-    ignored = tuple(name for name in IGNORED_FIELDS if getattr(request, name) is not None)
-    return ParsedChatRequest(request, ignored, unknown)
+    ignored = [name for name in IGNORED_FIELDS if getattr(request, name) is not None]
+    ignored += ignored_options(request.stream_options)
+    return ParsedChatRequest(request, tuple(ignored), unknown)

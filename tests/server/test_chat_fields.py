@@ -48,6 +48,37 @@ LARK: Any = {
 BAD_LARK: Any = {"type": "grammar", "grammar": {"syntax": "lark", "definition": "start: nowhere"}}
 
 
+DEEP_TAG = (
+    '{"format": '
+    + '{"type": "sequence", "elements": [' * 200
+    + '{"type": "any_text"}'
+    + "]}" * 200
+    + "}"
+)
+STYLED_TAG: Any = {
+    "type": "structural_tag",
+    "format": {"type": "json_schema", "json_schema": {"type": "integer"}, "style": "xml"},
+}
+UNSURE_TAG: Any = {
+    "type": "triggered_tags",
+    "triggers": ["<a"],
+    "tags": [{"begin": "<a>", "content": {"type": "any_text"}, "end": "</a>"}],
+    "stop_after_first": "no",
+}
+
+
+def regex_tool(pattern: str) -> dict[str, Any]:
+    grammar = {"type": "grammar", "grammar": {"syntax": "regex", "definition": pattern}}
+    return {"type": "custom", "custom": {"name": "word", "format": grammar}}
+
+
+def with_required(names: object) -> dict[str, Any]:
+    return {
+        "type": "function",
+        "function": {"name": "f", "parameters": NUMBER | {"required": names}},
+    }
+
+
 def hermes(name: str, arguments: str) -> str:
     return f'<tool_call>\n{{"name": "{name}", "arguments": {arguments}}}\n</tool_call>'
 
@@ -347,6 +378,55 @@ def test_grammars_of_every_kind_bind_the_text(fields):
             "cannot be combined with grammar",
         ),
         (
+            {"tools": [regex_tool("a)|(b")], "tool_choice": "required"},
+            "tools[0].custom.format",
+            "invalid_function_parameters",
+            "Invalid schema for function 'word': (root): the pattern is malformed at offset 1: "
+            "')' closes no group",
+        ),
+        (
+            {"tools": [with_required([["n"]])]},
+            "tools[0].function.parameters",
+            "invalid_function_parameters",
+            "'required' must be an array of strings",
+        ),
+        (
+            {"guided_json": '{"type": "string", "type": "integer"}'},
+            "guided_json",
+            "invalid_value",
+            "guided_json: the text has an object with the key 'type' twice",
+        ),
+        (
+            {"structured_outputs": {"structural_tag": DEEP_TAG}},
+            "structured_outputs.structural_tag",
+            "invalid_value",
+            "the text nests arrays and objects deeper than max_json_depth=128",
+        ),
+        (
+            {"structured_outputs": {"structural_tag": SEQUENCE_TAG | {"type": "tag"}}},
+            "structured_outputs.structural_tag.type",
+            "invalid_value",
+            "'structural_tag' is needed",
+        ),
+        (
+            {"response_format": STYLED_TAG},
+            "response_format.format.style",
+            "unsupported_parameter",
+            "this parameter is not supported; it may be one of type, json_schema",
+        ),
+        (
+            {"response_format": LEGACY_TAG | {"format": {"type": "any_text"}}},
+            "response_format.structures",
+            "unsupported_parameter",
+            "it may be one of type, format",
+        ),
+        (
+            {"response_format": {"type": "structural_tag", "format": UNSURE_TAG}},
+            "response_format.format.stop_after_first",
+            "invalid_value",
+            "true or false is needed",
+        ),
+        (
             {"structured_outputs": {"structural_tag": "{"}},
             "structured_outputs.structural_tag",
             "invalid_value",
@@ -412,6 +492,20 @@ def test_what_cannot_be_done_is_refused_by_name(fields, param, code, message):
     error = error_of(**fields)
     assert (error["param"], error["code"]) == (param, code)
     assert message in error["message"]
+
+
+@pytest.mark.parametrize(("pattern", "status"), [("a)|(b", 400), ("a|b", 200)])
+def test_a_pattern_beside_bare_calls_is_one_by_itself(pattern, status):
+    """It stands in brackets there, which `a)|(b` would close and open again."""
+    services = make_services("b", config=ServerConfig(tool_format="json"))
+    fields = {"tools": [F], "response_format": {"type": "regex", "pattern": pattern}}
+    response = post(services, **fields)
+    assert response.status_code == status
+    if status == 400:
+        assert response.json()["error"]["message"] == (
+            "Invalid pattern for response_format: the pattern is malformed at offset 1: "
+            "')' closes no group"
+        )
 
 
 GRAMMAR = 'root ::= "a" root | "b"'

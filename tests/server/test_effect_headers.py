@@ -100,6 +100,21 @@ def test_a_format_that_forced_calls_leave_no_room_for_is_named(url, path, fields
     assert (headers[ENFORCED], headers[IGNORED]) == ("tools", ignored)
 
 
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("/v1/chat/completions", CHAT),
+        ("/v1/completions", {"prompt": "x"}),
+        ("/v1/responses", {"input": "x"}),
+    ],
+)
+@pytest.mark.parametrize("asked", [True, False])
+def test_obfuscation_that_is_never_added_is_named_where_it_is_asked_for(url, path, fields, asked):
+    options = {"stream": True, "stream_options": {"include_obfuscation": asked}}
+    name = headers_of(url, path, **fields, **options).get(IGNORED)
+    assert name == ("stream_options.include_obfuscation" if asked else None)
+
+
 @pytest.mark.parametrize("strict", [None, False, True])
 def test_nothing_is_relaxed_whatever_strict_says(url, strict):
     remote = {"type": "array", "items": {"$ref": "http://x/y"}}

@@ -67,6 +67,41 @@ def test_every_error_has_the_same_shape():
         check_error(http.post(CHAT, json={}), 400, "required", "missing_required_parameter")
 
 
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        ("/completions", "the base URL ends with /v1; use /v1/completions"),
+        ("/v1/v1/messages", "this client puts /v1 behind the base URL itself; use /v1/messages"),
+        ("/v1/api/tags", "use /api/tags"),
+        ("/v1/chat/completions/", "use /v1/chat/completions"),
+        ("/v1/audio/speech", "the API is under /v1, its models under /v1/models"),
+    ],
+)
+def test_a_path_that_is_not_served_is_told_what_is(path, hint):
+    with client() as http:
+        message = f"Nothing is served at {path}; {hint}"
+        assert http.post(path, json={}).json()["error"]["message"] == message
+
+
+@pytest.mark.parametrize("path", ["/", "/health", "/v1/models", "/api/tags", "/metrics"])
+def test_what_may_be_got_may_be_asked_for_its_head(path):
+    with client() as http:
+        asked, got = http.head(path), http.get(path)
+        assert (asked.status_code, asked.content) == (200, b"")
+        assert asked.headers["content-type"] == got.headers["content-type"]
+        refused = http.put(path)
+        assert (refused.status_code, refused.headers["allow"]) == (405, "GET, HEAD")
+        assert "PUT is not allowed here; use GET, HEAD" in refused.text
+
+
+def test_the_base_url_says_what_is_served_and_where():
+    with client() as http:
+        assert http.get("/").text == (
+            f"Tightrope serves {MODEL}. The API is under /v1, its models under /v1/models.\n"
+        )
+        assert http.get("/v1/models/").json() == http.get("/v1/models").json()
+
+
 def test_an_unexpected_error_tells_the_client_nothing_but_its_id(caplog):
     services = make_services("ok")
     services.prompts.build = None  # type: ignore[assignment,method-assign]  # a TypeError

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from server.config import ServerConfig
 from server.errors import MalformedBodyError
-from server.json_guard import parse_json_object
+from server.json_guard import NotJsonError, parse_json, parse_json_object
 
 
 @pytest.mark.parametrize(
@@ -34,8 +35,41 @@ def test_a_body_is_refused_with_its_reason(body, message, param):
     assert caught.value.param == param
 
 
+@pytest.mark.parametrize("text", ["[1, 1, 1, 1]", '{"a": 1, "b": {"c": 1}}', "[[], []]"])
+def test_values_are_counted_and_what_stands_in_strings_is_none(text):
+    body = f'{{"a\\",,": {text}, "b": "[,{{\\\\"}}'.encode()
+    value = parse_json_object(body, max_depth=4, max_values=6)
+    assert value["b"] == "[,{\\"
+    with pytest.raises(MalformedBodyError, match="The body has more than max_json_values=5 values"):
+        parse_json_object(body, max_depth=4, max_values=5)
+
+
 def test_key_order_is_kept_and_pairs_of_surrogates_are_characters():
     body = b'{"z": 1, "a": {"y": [true, null], "b": "\\ud83d\\ude00 \\u0000"}}'
     value = parse_json_object(body, max_depth=4)
     assert value == {"z": 1, "a": {"y": [True, None], "b": "😀 \0"}}
     assert list(value) == ["z", "a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[1", "the text is not JSON: Expecting ',' delimiter at line 1 column 3"),
+        ("NaN", "the text: NaN, infinities and numbers beyond a double are not JSON"),
+        ('[{"a": "\\udc00"}]', "[0].a: a \\u escape of a lone surrogate is no character"),
+        ("[" * 900 + "]" * 900, "the text nests arrays and objects deeper than max_json_depth=128"),
+    ],
+)
+def test_a_text_is_refused_with_its_reason(text, sentence):
+    with pytest.raises(NotJsonError) as caught:
+        parse_json(text)
+    assert caught.value.sentence("the text") == sentence
+
+
+def test_a_text_may_be_any_value():
+    assert [parse_json(text) for text in ("1", '"a"', "null", " [2.5] ")] == [1, "a", None, [2.5]]
+
+
+def test_depths_that_could_not_be_walked_are_no_setting():
+    with pytest.raises(ValueError, match="max_json_depth: at most 256 can be walked"):
+        ServerConfig(max_json_depth=257)

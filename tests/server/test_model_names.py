@@ -54,6 +54,22 @@ def test_an_alias_is_a_name_or_a_pattern_with_stars(name, status):
         assert httpx.get(f"{url}/v1/models/{name}").status_code == status
 
 
+@pytest.mark.parametrize(
+    ("alias", "fits", "others"),
+    [
+        ("*", ["", "a"], []),
+        ("a*b*c", ["abc", "a-b-b-c", "abcbc"], ["ab", "acb", "xabc", "abcx", "ac"]),
+        ("a*a", ["aa", "aba"], ["a", "ab"]),
+        ("**x", ["x", "yx"], ["xy"]),
+    ],
+)
+def test_stars_stand_for_any_text_in_linear_time(alias, fits, others):
+    model = dataclasses.replace(make_services("ok").model, aliases=(alias,))
+    assert [name for name in [*fits, *others] if model.is_called(name)] == fits
+    model = dataclasses.replace(model, aliases=("*a" * 30 + "b",))
+    assert not model.is_called("a" * 100_000)
+
+
 def test_the_list_has_names_not_patterns():
     with (
         running(services_with("gpt-4o", "claude-*")) as url,

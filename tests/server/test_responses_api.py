@@ -404,7 +404,7 @@ BAD_SCHEMA: Any = {"type": "object", "properties": {"a": {"$ref": "#/nowhere"}}}
         ({"input": []}, "input", "invalid_value", "input: at least 1 is needed"),
         (
             {"input": [{"type": "function_call_output", "call_id": "7", "output": "x"}]},
-            "input[0].role",
+            "input[0].call_id",
             "invalid_value",
             "no assistant message before this one has a tool call '7'",
         ),

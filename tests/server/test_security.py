@@ -59,7 +59,9 @@ def test_a_named_origin_may_call_with_a_key_and_asks_without_one():
         headers = {"origin": PAGE, "authorization": "Bearer k"}
         answer = http.post(CHAT, json=BODY, headers=headers)
         assert answer.headers["access-control-allow-origin"] == PAGE
-        assert "x-request-id" in answer.headers["access-control-expose-headers"]
+        exposed = answer.headers["access-control-expose-headers"].split(", ")
+        assert {"x-request-id", "request-id", "retry-after-ms", "x-should-retry"} <= set(exposed)
+        assert "DELETE" in asked.headers["access-control-allow-methods"]
         refused = ask_browser(http, "https://other.example")
         assert refused.status_code == 400
         assert set(refused.json()["error"]) == {"message", "type", "param", "code"}

@@ -67,6 +67,22 @@ def test_what_is_put_together_again_is_the_text(url):
 
 
 @pytest.mark.parametrize(
+    ("path", "body", "ignored", "unknown"),
+    [
+        ("/tokenize", {"prompt": "x", "a": 1}, None, "a"),
+        ("/tokenize", {"messages": USER, "a": 1, "user": "u"}, "user", "a"),
+        ("/detokenize", {"tokens": [], "a": 1}, None, "a"),
+        ("/api/show", {"model": MODEL, "a": 1, "verbose": True}, "verbose", "a"),
+        ("/tokenize", {"prompt": "x"}, None, None),
+    ],
+)
+def test_fields_without_effect_are_named(url, path, body, ignored, unknown):
+    headers = httpx.post(f"{url}{path}", json=body).headers
+    assert headers.get("x-tightrope-ignored") == ignored
+    assert headers.get("x-tightrope-unknown") == unknown
+
+
+@pytest.mark.parametrize(
     ("path", "body", "status", "param"),
     [
         ("/tokenize", {}, 400, "prompt"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 import uuid
 from contextlib import aclosing
@@ -11,8 +10,9 @@ from typing import TYPE_CHECKING
 from server.answer.bodies import AnswerHead, closed_note, usage_body
 from server.answer.completions.choice import CompletionChoice
 from server.answer.completions.logprobs import joined
-from server.answer.stream import sse
-from server.errors import InternalError, ServerError, error_body
+from server.answer.failures import told_failure
+from server.answer.stream import DONE, sse
+from server.errors import error_body
 from server.generation import Generation, Usage
 from server.merging import merged
 
@@ -25,10 +25,7 @@ if TYPE_CHECKING:
     from server.reply.spelling import Spellings
     from server.services import ServedModel, Services
 
-_log = logging.getLogger(__name__)
-
 _KIND = "text_completion"
-_DONE = b"data: [DONE]\n\n"
 
 
 class CompletionRun:
@@ -131,17 +128,12 @@ async def streamed_completion(
                 choice = _choice(index, piece.text, piece.logprobs, piece.finish)
                 body = head.fields(_KIND) | {"choices": [choice]} | rest
                 yield sse(body | closed_note([index] if piece.was_closed else []))
-    except ServerError as error:
-        yield sse(error_body(error))
-        return
-    except Exception:  # noqa: BLE001  # whatever it is, the stream must tell, and it is logged
-        _log.exception("%s: unexpected error in the stream", head.answer_id)
-        message = f"An error of the server; its log has it under {head.answer_id}"
-        yield sse(error_body(InternalError(message)))
+    except Exception as error:  # noqa: BLE001  # whatever it is, the stream must tell
+        yield sse(error_body(told_failure(error, head.answer_id)))
         return
     if with_usage:
         yield sse(head.fields(_KIND) | {"choices": [], "usage": usage_body(run.usage)})
-    yield _DONE
+    yield DONE
 
 
 def _choice(index: int, text: str, logprobs: Json | None, finish: str | None) -> Json:

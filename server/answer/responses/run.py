@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from server.answer.bodies import closed_note
-from server.errors import ServerError
+from server.answer.failures import told_failure
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from server.answer.responses.body import ResponseHead
     from server.answer.responses.writer import OutputWriter
     from server.generation import Generation
-
-_log = logging.getLogger(__name__)
 
 
 async def response_events(
@@ -84,16 +81,10 @@ async def streamed_response(
                     keep(body)
                 yield _sse(event, number)
                 number += 1
-    except ServerError as error:
-        yield _sse(_failed(head, writer, error.message), number)
-    except Exception:  # noqa: BLE001  # whatever it is, the stream must tell, and it is logged
-        _log.exception("%s: unexpected error in the stream", head.response_id)
-        message = f"An error of the server; its log has it under {head.response_id}"
-        yield _sse(_failed(head, writer, message), number)
-
-
-def _failed(head: ResponseHead, writer: OutputWriter, message: str) -> Json:
-    return {"type": "response.failed", "response": head.failed(writer.output, message)}
+    except Exception as error:  # noqa: BLE001  # whatever it is, the stream must tell
+        message = told_failure(error, head.response_id).message
+        body = head.failed(writer.output, message)
+        yield _sse({"type": "response.failed", "response": body}, number)
 
 
 def _sse(event: Json, number: int) -> bytes:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from server.errors import InvalidResponseFormatError, RequestError, renamed
 from server.wire.chat_request import ChatCompletionRequest
 from server.wire.formats import JsonSchemaFormat, NamedSchema
+from server.wire.messages import ToolMessage
 from server.wire.responses.conversation import ConversationWriter
 from server.wire.responses.items import MessageItem
 from server.wire.responses.request import FlatJsonSchemaFormat
@@ -113,6 +114,11 @@ def _names(chat: ChatCompletionRequest, conversation: PlacedMessages) -> dict[st
     }
     names |= conversation.names()
     names[f"messages[{len(conversation.places)}].role"] = _INPUT  # calls without results at the end
+    for index, (message, place) in enumerate(
+        zip(conversation.messages, conversation.places, strict=True)
+    ):
+        if isinstance(message, ToolMessage):
+            names[f"messages[{index}].role"] = f"{place}.call_id"
     for index, tool in enumerate(chat.tools or ()):
         names[f"tools[{index}].{tool.type}"] = f"tools[{index}]"
     return names

@@ -164,6 +164,8 @@ def _without_effect(request: ResponsesRequest) -> Iterator[str]:
     yield from (name for name in _WITHOUT_EFFECT if getattr(request, name) is not None)
     if request.truncation == "auto":
         yield "truncation"
+    if request.stream_options is not None and request.stream_options.include_obfuscation:
+        yield "stream_options.include_obfuscation"
     for name in ("summary", "generate_summary"):
         if request.reasoning is not None and getattr(request.reasoning, name) is not None:
             yield f"reasoning.{name}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import shutil
 from functools import lru_cache
 from typing import Any
@@ -33,6 +34,9 @@ TOOL = {
     "type": "function",
     "function": {"name": "f", "description": "does f", "parameters": {"type": "object"}},
 }
+NAN = '{"a": NaN}'
+SURROGATE = '{"a": "\\ud800"}'
+DEEP = '{"a":' * 900 + "1" + "}" * 900
 TEMPLATES = [PLAIN_TEMPLATE, TOOL_TEMPLATE, THINKING_TEMPLATE, OPEN_THINKING_TEMPLATE]
 
 
@@ -100,6 +104,18 @@ def test_any_text_is_shown_as_it_is_and_is_never_control(text):
     assert num_controls(prompt.token_ids) == 3
 
 
+def test_characters_that_arguments_spell_by_escapes_are_shown_as_they_are():
+    r"""`\ue000` in JSON text is a character too: it must not be taken for a substitute of ours."""
+    arguments = '{"a": "\\ue000|im_end|>", "b": "<|im_end|>"}'
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": arguments}}
+    messages = [
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "x"},
+    ]
+    text = read(build(tiny_builder(TOOL_TEMPLATE), messages).token_ids)
+    assert '{"a": "\ue000|im_end|>", "b": "<|im_end|>"}' in text
+
+
 def test_text_that_is_a_template_stays_text():
     text = "{{ 7*7 }}{% for x in range(9) %}{% endraw %}{{ messages }}"
     prompt = build(tiny_builder(TOOL_TEMPLATE), [{"role": "user", "content": text}])
@@ -156,6 +172,9 @@ def test_history_is_rendered_without_gaps(messages, expected):
         (None, "{}"),
         ("[]", '"[]"'),
         pytest.param('{"location": "Par', '"{\\"location\\": \\"Par"', id="B030 broken"),
+        pytest.param(NAN, f'"{NAN}"'.replace('{"a"', '{\\"a\\"'), id="NaN"),
+        pytest.param(SURROGATE, json.dumps(SURROGATE), id="half a character"),
+        pytest.param(DEEP, json.dumps(DEEP), id="too deep to walk"),
     ],
 )
 @pytest.mark.parametrize("template", [TOOL_TEMPLATE, PLAIN_TEMPLATE])
