@@ -46,6 +46,7 @@ async def read_json_object(
         body,
         max_depth=config.max_json_depth,
         max_number_chars=config.max_number_chars,
+        max_values=config.max_json_values,
     )
     return parse() if len(body) <= _INLINE_BYTES else await asyncio.to_thread(parse)
 

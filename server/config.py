@@ -73,6 +73,7 @@ class ServerConfig:
         response_store_bytes: memory for stored responses (`store`, `previous_response_id`).
         max_json_depth: nesting of arrays and objects in a body; 256 is the most, so that what walks
             them stays far from the interpreter's limit.
+        max_json_values: values in a body, arrays and objects counted twice.
         max_number_chars: characters of a number in a body.
         max_messages: messages of a chat.
         max_tools: tools of a request.
@@ -118,6 +119,7 @@ class ServerConfig:
     drain_timeout_s: float = 30.0
     max_json_depth: int = 128
     response_store_bytes: int = 64 * 2**20
+    max_json_values: int = 200_000
     max_number_chars: int = 1_000
     max_messages: int = 10_000
     max_tools: int = 256

@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, WrapValidator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pydantic import ValidatorFunctionWrapHandler
+
+_MEMBERS_AT_A_TIME: Final = 1_000
+
+ValueT = TypeVar("ValueT")
+
+
+def _some_at_a_time(value: object, validate: ValidatorFunctionWrapHandler) -> object:
+    """Validate an object until some members are wrong, and not all of them."""
+    if not isinstance(value, dict):
+        return validate(value)
+    members = iter(value.items())
+    validated: dict[object, object] = {}
+    while some := dict(islice(members, _MEMBERS_AT_A_TIME)):
+        validated |= validate(some)
+    return validated
+
+
+Items: TypeAlias = Annotated[list[ValueT], Field(fail_fast=True)]
+"""An array of a body. The first wrong item ends it: each error costs 10 µs, of the event loop."""
+
+Members: TypeAlias = Annotated[dict[str, ValueT], WrapValidator(_some_at_a_time)]
+"""An object of a body whose keys are free. Some wrong members end it."""
 
 
 class WireModel(BaseModel):

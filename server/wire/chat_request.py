@@ -7,7 +7,7 @@ from typing import Literal as OneOf
 
 from pydantic import Field
 
-from server.wire.base import WireModel
+from server.wire.base import Items, Members, WireModel
 from server.wire.formats import ResponseFormat
 from server.wire.messages import Message
 from server.wire.sampling_fields import SamplingFields
@@ -35,16 +35,16 @@ class ChatCompletionRequest(SamplingFields):
     """
 
     model: str
-    messages: list[Message]
+    messages: Items[Message]
 
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     n: Annotated[int, Field(ge=1)] | None = None
 
-    tools: list[Tool] | None = None
+    tools: Items[Tool] | None = None
     tool_choice: ToolChoice | None = None
     parallel_tool_calls: bool | None = None
-    functions: list[FunctionDefinition] | None = None
+    functions: Items[FunctionDefinition] | None = None
     function_call: FunctionChoice | None = None
     response_format: ResponseFormat | None = None
 
@@ -60,11 +60,11 @@ class ChatCompletionRequest(SamplingFields):
     chat_template_kwargs: dict[str, object] | None = None
     add_generation_prompt: bool | None = None
     continue_final_message: bool | None = None
-    modalities: list[OneOf["text"]] | None = None
+    modalities: Items[OneOf["text"]] | None = None
     moderation: None = None
 
     user: str | None = None
-    metadata: dict[str, str] | None = None
+    metadata: Members[str] | None = None
     store: bool | None = None
     safety_identifier: str | None = None
     service_tier: str | None = None

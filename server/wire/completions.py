@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from pydantic import Field
 
 from server.errors import InvalidValueError, UnsupportedValueError
+from server.wire.base import Items
 from server.wire.chat_request import ChatCompletionRequest, StreamOptions
 from server.wire.formats import ResponseFormat
 from server.wire.parsing import parse_request
@@ -36,14 +37,14 @@ REFUSED_FIELDS: Final = {
 }
 """Fields whose silent loss would change the answer."""
 
-TokenIds = list[Annotated[int, Field(ge=0)]]
+TokenIds = Items[Annotated[int, Field(ge=0)]]
 
 
 class CompletionRequest(SamplingFields):
     """A request for completions; null means absent."""
 
     model: str
-    prompt: str | list[str] | TokenIds | list[TokenIds]
+    prompt: str | Items[str] | TokenIds | Items[TokenIds]
     add_special_tokens: bool | None = None
     echo: bool | None = None
     max_tokens: Annotated[int, Field(ge=0)] | None = None

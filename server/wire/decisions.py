@@ -8,7 +8,7 @@ from typing import Literal as OneOf
 from pydantic import Field, field_validator
 
 from server.errors import InvalidValueError
-from server.wire.base import WireModel
+from server.wire.base import Items, WireModel
 from server.wire.parsing import parse_request
 from server.wire.responses.items import (
     CustomCallItem,
@@ -56,7 +56,7 @@ class ChoiceQuestion(WireModel):
 
     type: OneOf["choice"]
     instructions: ItemText
-    choices: Annotated[list[Option], Field(min_length=2, max_length=255)]
+    choices: Annotated[Items[Option], Field(min_length=2, max_length=255)]
     name: str | None = None
 
 
@@ -72,7 +72,7 @@ class ScoreQuestion(WireModel):
 
     type: OneOf["score"]
     instructions: ItemText
-    levels: Annotated[list[Level], Field(min_length=2, max_length=255)]
+    levels: Annotated[Items[Level], Field(min_length=2, max_length=255)]
     name: str | None = None
 
 
@@ -83,9 +83,9 @@ class DecisionsRequest(WireModel):
     """Questions about one input, each with a closed list of answers."""
 
     model: str
-    input: str | list[Evidence]
+    input: str | Items[Evidence]
     questions: Annotated[
-        list[Annotated[Question, Field(discriminator="type")]], Field(min_length=1, max_length=400)
+        Items[Annotated[Question, Field(discriminator="type")]], Field(min_length=1, max_length=400)
     ]
     prompt_cache_key: str | None = None
     prompt_cache_options: dict[str, object] | None = None

@@ -7,7 +7,7 @@ from typing import Literal as OneOf
 
 from pydantic import Field
 
-from server.wire.base import WireModel
+from server.wire.base import Items, WireModel
 
 
 class TextFormat(WireModel):
@@ -77,7 +77,7 @@ class StructuredOutputs(WireModel):
 
     json_: dict[str, object] | bool | str | None = Field(default=None, alias="json")
     regex: str | None = None
-    choice: list[str] | None = None
+    choice: Items[str] | None = None
     json_object: bool | None = None
     grammar: str | None = None
     structural_tag: dict[str, object] | str | None = None

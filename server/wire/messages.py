@@ -7,7 +7,7 @@ from typing import Literal as OneOf
 
 from pydantic import Field
 
-from server.wire.base import WireModel
+from server.wire.base import Items, WireModel
 
 
 class TextPart(WireModel):
@@ -25,7 +25,7 @@ class RefusalPart(WireModel):
 
 
 ContentPart: TypeAlias = Annotated[TextPart | RefusalPart, Field(discriminator="type")]
-Content: TypeAlias = str | list[ContentPart]
+Content: TypeAlias = str | Items[ContentPart]
 """Text, whole or in parts. Images, audio and files are refused: the served models read text."""
 
 
@@ -77,7 +77,7 @@ class AssistantMessage(WireModel):
     reasoning: str | None = None
     refusal: str | None = None
     name: str | None = None
-    tool_calls: list[ToolCallMessage] | None = None
+    tool_calls: Items[ToolCallMessage] | None = None
     annotations: list[object] | None = None
     audio: None = None
     function_call: CalledFunction | None = None

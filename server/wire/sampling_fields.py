@@ -7,15 +7,15 @@ from typing import Literal as OneOf
 
 from pydantic import Field
 
-from server.wire.base import WireModel
+from server.wire.base import Items, Members, WireModel
 from server.wire.formats import StructuredOutputs
 
 
 class SamplingFields(WireModel):
     """How the text is chosen, where it ends and what it is bound to; null means absent."""
 
-    stop: str | list[str] | None = None
-    stop_token_ids: list[Annotated[int, Field(ge=0)]] | None = None
+    stop: str | Items[str] | None = None
+    stop_token_ids: Items[Annotated[int, Field(ge=0)]] | None = None
     ignore_eos: bool | None = None
     min_tokens: Annotated[int, Field(ge=0)] | None = None
     on_length: OneOf["cut", "close"] | None = None
@@ -23,7 +23,7 @@ class SamplingFields(WireModel):
     structured_outputs: StructuredOutputs | None = None
     guided_json: dict[str, object] | bool | str | None = None
     guided_regex: str | None = None
-    guided_choice: list[str] | None = None
+    guided_choice: Items[str] | None = None
     guided_grammar: str | None = None
     grammar: str | None = None
     json_schema: dict[str, object] | bool | None = None
@@ -36,7 +36,7 @@ class SamplingFields(WireModel):
     frequency_penalty: Annotated[float, Field(ge=-2, le=2)] | None = None
     repetition_penalty: Annotated[float, Field(gt=0, le=10)] | None = None
     seed: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None
-    logit_bias: dict[str, Annotated[float, Field(ge=-100, le=100)]] | None = None
+    logit_bias: Members[Annotated[float, Field(ge=-100, le=100)]] | None = None
     logprobs_of: OneOf["choice", "model"] | None = None
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from server.wire.base import WireModel
+from server.wire.base import Items, WireModel
 
 CHAT_EXTRAS: Final = ("add_special_tokens", "return_token_strs")
 """Fields of `/tokenize` that stand beside those of a chat request."""
@@ -32,4 +32,4 @@ class DetokenizeRequest(WireModel):
     """Tokens whose text is asked for."""
 
     model: str | None = None
-    tokens: list[Annotated[int, Field(ge=0)]]
+    tokens: Items[Annotated[int, Field(ge=0)]]

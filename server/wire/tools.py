@@ -7,7 +7,7 @@ from typing import Literal as OneOf
 
 from pydantic import Field
 
-from server.wire.base import WireModel
+from server.wire.base import Items, WireModel
 
 
 class FunctionDefinition(WireModel):
@@ -96,7 +96,7 @@ class AllowedTools(WireModel):
     """A subset of the tools, and whether one of them must be called."""
 
     mode: OneOf["auto", "required"]
-    tools: list[AllowedTool]
+    tools: Items[AllowedTool]
 
 
 class AllowedToolsChoice(WireModel):

@@ -35,7 +35,7 @@ def test_a_body_is_refused_with_its_reason(body, message, param):
     assert caught.value.param == param
 
 
-@pytest.mark.parametrize("text", ["[1, 1, 1, 1]", '{"a": 1, "b": {"c": 1}}', "[[], []]"])
+@pytest.mark.parametrize("text", ["[1, 1, 1, 1]", '{"a": 1, "b": {"c": 1, "d": 1}}', "[[], []]"])
 def test_values_are_counted_and_what_stands_in_strings_is_none(text):
     body = f'{{"a\\",,": {text}, "b": "[,{{\\\\"}}'.encode()
     value = parse_json_object(body, max_depth=4, max_values=6)

@@ -7,7 +7,7 @@ from typing import Literal as OneOf
 
 from pydantic import Field
 
-from server.wire.base import WireModel
+from server.wire.base import Items, WireModel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ class TextContent(WireModel):
     """A document that is a text, whole or in blocks."""
 
     type: OneOf["content"]
-    content: str | list[TextBlock]
+    content: str | Items[TextBlock]
 
 
 class DocumentBlock(WireModel):
@@ -54,7 +54,7 @@ class SearchResultBlock(WireModel):
     type: OneOf["search_result"]
     source: str
     title: str
-    content: list[TextBlock]
+    content: Items[TextBlock]
     citations: object = None
     cache_control: object = None
 
@@ -93,7 +93,7 @@ class ToolResultBlock(WireModel):
 
     type: OneOf["tool_result"]
     tool_use_id: str
-    content: str | list[Annotated[TextualBlock, Field(discriminator="type")]] | None = None
+    content: str | Items[Annotated[TextualBlock, Field(discriminator="type")]] | None = None
     is_error: bool | None = None
     cache_control: object = None
 
@@ -109,7 +109,7 @@ class BlockMessage(WireModel):
     """A message; neighbours of the same role are one turn."""
 
     role: OneOf["user", "assistant", "system"]
-    content: str | list[Block]
+    content: str | Items[Block]
 
 
 def joined_text(content: str | Sequence[TextualBlock] | None) -> str:

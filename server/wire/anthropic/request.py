@@ -9,7 +9,7 @@ from pydantic import Field
 
 from server.errors import UnsupportedThreadError, UnsupportedValueError
 from server.wire.anthropic.blocks import BlockMessage, TextBlock
-from server.wire.base import WireModel
+from server.wire.base import Items, WireModel
 from server.wire.parsing import parse_request
 
 if TYPE_CHECKING:
@@ -75,9 +75,9 @@ class CountTokensRequest(WireModel):
     """What makes the prompt; null means absent. `output_format` is the older name of a format."""
 
     model: str
-    messages: list[BlockMessage]
-    system: str | list[TextBlock] | None = None
-    tools: list[ToolDefinition] | None = None
+    messages: Items[BlockMessage]
+    system: str | Items[TextBlock] | None = None
+    tools: Items[ToolDefinition] | None = None
     tool_choice: ToolChoice | None = None
     thinking: ThinkingConfig | None = None
     output_config: OutputConfig | None = None
@@ -103,7 +103,7 @@ class MessagesRequest(CountTokensRequest):
 
     max_tokens: Annotated[int, Field(ge=1)]
     stream: bool | None = None
-    stop_sequences: list[str] | None = None
+    stop_sequences: Items[str] | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     top_p: Annotated[float, Field(ge=0, le=1)] | None = None
     top_k: Annotated[int, Field(ge=0)] | None = None

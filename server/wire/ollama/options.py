@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from server.wire.base import WireModel
+from server.wire.base import Items, WireModel
 
 
 class Options(WireModel):
@@ -25,7 +25,7 @@ class Options(WireModel):
     frequency_penalty: Annotated[float, Field(ge=-2, le=2)] | None = None
     seed: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None
     num_predict: Annotated[int, Field(ge=-2)] | None = None
-    stop: str | list[str] | None = None
+    stop: str | Items[str] | None = None
 
     embedding_only: object = None
     f16_kv: object = None

@@ -7,7 +7,7 @@ from typing import Literal as OneOf
 
 from pydantic import Field
 
-from server.wire.base import WireModel
+from server.wire.base import Items, WireModel
 from server.wire.ollama.options import Options
 from server.wire.parsing import parse_request
 from server.wire.tools import FunctionDefinition
@@ -70,7 +70,7 @@ class GivenMessage(WireModel):
     content: str | None = None
     thinking: str | None = None
     images: list[object] | None = None
-    tool_calls: list[GivenCall] | None = None
+    tool_calls: Items[GivenCall] | None = None
     tool_name: str | None = None
     tool_call_id: str | None = None
 
@@ -85,8 +85,8 @@ class GivenTool(WireModel):
 class ChatRequest(AskedFields):
     """A request for the next message; without messages it only asks for the model to be loaded."""
 
-    messages: list[GivenMessage] | None = None
-    tools: list[GivenTool] | None = None
+    messages: Items[GivenMessage] | None = None
+    tools: Items[GivenTool] | None = None
 
 
 class GenerateRequest(AskedFields):

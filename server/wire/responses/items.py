@@ -8,7 +8,7 @@ from typing import Literal as OneOf
 
 from pydantic import Field
 
-from server.wire.base import WireModel
+from server.wire.base import Items, WireModel
 
 
 class InputText(WireModel):
@@ -32,11 +32,11 @@ class InputJson(WireModel):
     """Evidence in JSON, shown to the model as text; OpenAI has it in decisions alone."""
 
     type: OneOf["input_json"]
-    data: dict[str, object] | list[dict[str, object]]
+    data: dict[str, object] | Items[dict[str, object]]
 
 
 Part: TypeAlias = Annotated[InputText | InputRefusal | InputJson, Field(discriminator="type")]
-ItemText: TypeAlias = str | list[Part]
+ItemText: TypeAlias = str | Items[Part]
 """Text, whole or in parts. Images and files are refused: the served models read text."""
 
 
@@ -105,8 +105,8 @@ class ReasoningItem(WireModel):
 
     type: OneOf["reasoning"]
     id: str | None = None
-    summary: list[ThoughtPart] | None = None
-    content: list[ThoughtPart] | None = None
+    summary: Items[ThoughtPart] | None = None
+    content: Items[ThoughtPart] | None = None
     encrypted_content: None = None
     status: str | None = None
 

@@ -7,7 +7,7 @@ from typing import Literal as OneOf
 
 from pydantic import Field, field_validator
 
-from server.wire.base import WireModel
+from server.wire.base import Items, Members, WireModel
 from server.wire.formats import (
     GrammarFormat,
     JsonObjectFormat,
@@ -102,18 +102,18 @@ class ResponsesRequest(SamplingFields):
     """A request for a response; null means absent."""
 
     model: str
-    input: str | list[InputItem]
+    input: str | Items[InputItem]
     instructions: str | None = None
     previous_response_id: str | None = None
     store: bool | None = None
-    metadata: dict[str, str] | None = None
+    metadata: Members[str] | None = None
 
     stream: bool | None = None
     stream_options: ResponsesStreamOptions | None = None
-    include: list[str] | None = None
+    include: Items[str] | None = None
 
     text: TextOptions | None = None
-    tools: list[FlatTool] | None = None
+    tools: Items[FlatTool] | None = None
     tool_choice: FlatToolChoice | None = None
     parallel_tool_calls: bool | None = None
     reasoning: ReasoningOptions | None = None

@@ -7,7 +7,7 @@ from typing import Literal as OneOf
 
 from pydantic import Field
 
-from server.wire.base import WireModel
+from server.wire.base import Items, WireModel
 from server.wire.tools import (
     AllowedTools,
     AllowedToolsChoice,
@@ -68,7 +68,7 @@ class FlatAllowedChoice(WireModel):
 
     type: OneOf["allowed_tools"]
     mode: OneOf["auto", "required"]
-    tools: list[FlatNamedChoice]
+    tools: Items[FlatNamedChoice]
 
 
 FlatToolChoice: TypeAlias = (
