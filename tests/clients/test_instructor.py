@@ -48,6 +48,23 @@ def test_partial_objects_from_a_stream(tiny):
     User.model_validate(states[-1].model_dump())
 
 
+def test_objects_come_one_by_one_from_a_stream(tiny):
+    """The client asks for a list that is not required, and cannot read an answer without it.
+
+    So the bytes of the random model lean towards a key, then towards an object, then to its end.
+    """
+    client = patched(tiny, "TOOLS")
+    users = client.chat.completions.create_iterable(
+        model=MODEL,
+        response_model=User,
+        messages=USER,
+        logit_bias={str(ord('"')): 100, str(ord("{")): 100, str(ord("}")): 50},
+        max_tokens=400,
+    )
+    first = next(iter(users))
+    assert isinstance(first, User)
+
+
 def test_nested_objects(tiny):
     client = patched(tiny, "TOOLS")
 
