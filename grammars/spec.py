@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import Final, TypeAlias
 from typing import Literal as OneOf
-from typing import TypeAlias
 
 Whitespace: TypeAlias = OneOf["compact", "single"]
 """compact: no whitespace between JSON tokens. single: at most one space after each ':' and ','.
@@ -27,6 +27,9 @@ CfgSyntax: TypeAlias = OneOf["gbnf", "lark"]
 PropertyOrder: TypeAlias = OneOf["schema", "any"]
 """schema: declared keys in the order of the schema, then the others. any: keys in any order, each
 at most once."""
+
+
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ class JsonSchema:
         property_order: PropertyOrder = "schema",
     ) -> JsonSchema:
         """Build the spec from parsed JSON (a dict or a bool), keeping key order."""
-        return cls(json.dumps(schema, ensure_ascii=False), whitespace, property_order)
+        return cls(_ENCODER.encode(schema), whitespace, property_order)
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,6 @@ class Runner:
         self._row = np.zeros(num_words, np.uint32)
         self._is_live = np.zeros(num_symbols, np.bool_)
         self._found = np.zeros(MAX_FORCED_SYMBOLS, np.uint16)
-        self._quoted = tokens.trie.root_entry(ord('"'))
         self._result = np.zeros(kernels.PUSHED + 2 * tokens.longest, np.int64)
         self._work = Workspace(
             arena=self._new_arena(0),
@@ -173,8 +172,9 @@ class Runner:
         if view is not None:
             return self._row, self._fill_by_slice(configuration, view)
         self._row.fill(0)
-        if is_wide and self._quoted is not None:
-            child, limit = self._quoted, int(self._tokens.trie.children[self._quoted, 2])
+        if is_wide and self._tokens.quoted is not None:
+            child = self._tokens.quoted
+            limit = int(self._tokens.trie.children[child, 2])
             self._walk(configuration, Part(self._tokens.trie, child, limit))
         return self._row, self._walk(configuration, Part(self._tokens.trie))
 

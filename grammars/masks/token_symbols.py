@@ -27,6 +27,7 @@ class TokenSymbols:
         end: int32, (padded_size,).
         trie: of all strings that are not empty.
         longest: symbols of the longest token.
+        quoted: the row of `trie.children` for strings that begin with a quote; None where none do.
     """
 
     symbols: NDArray[np.uint16]
@@ -34,6 +35,7 @@ class TokenSymbols:
     end: NDArray[np.int32]
     trie: Trie
     longest: int
+    quoted: int | None
 
 
 def build_token_symbols(vocabulary: Vocabulary) -> TokenSymbols:
@@ -63,4 +65,4 @@ def build_token_symbols(vocabulary: Vocabulary) -> TokenSymbols:
     alphabetic = text_ids[sorted(range(len(texts)), key=texts.__getitem__)]
     order = np.concatenate((alphabetic, control_ids))  # control symbols come after all bytes
     trie = build_trie(symbols, begin[order], end[order], order)
-    return TokenSymbols(symbols, begin, end, trie, int(lengths.max()))
+    return TokenSymbols(symbols, begin, end, trie, int(lengths.max()), trie.root_entry(ord('"')))

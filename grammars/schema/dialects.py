@@ -6,6 +6,7 @@ Everything else of the drafts is read wherever it stands, as real schemas mix th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urldefrag
@@ -55,6 +56,9 @@ def find_dialect(schema_uri: object) -> Dialect | None:
 
     `http` and `https`, with or without an empty fragment, are one name.
     """
-    if not isinstance(schema_uri, str):
-        return None
+    return _named_dialect(schema_uri) if isinstance(schema_uri, str) else None
+
+
+@lru_cache(maxsize=64)
+def _named_dialect(schema_uri: str) -> Dialect | None:
     return _BY_URI.get(urldefrag(schema_uri).url.partition("://")[2])

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from grammars.errors import InvalidGrammarError, UnsupportedError
 from grammars.schema.metaschemas import find_metaschema
@@ -29,8 +28,7 @@ Json: TypeAlias = "bool | int | Decimal | str | list[Json] | dict[str, Json] | N
 """Parsed JSON; fractions are decimals, so that bounds are exact."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A subschema, where it stands, and what dynamic references mean in it.
 
     Args:
@@ -58,9 +56,7 @@ class SchemaDocument:
 
     def __init__(self, text: str, *, knows_metaschemas: bool = True) -> None:
         try:
-            self._root: Json = json.loads(
-                text, parse_float=Decimal, parse_constant=_refuse_constant
-            )
+            self._root: Json = _DECODER.decode(text)
         except (ValueError, RecursionError) as error:
             reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
             raise InvalidGrammarError(f"the schema is not valid JSON: {reason}") from error
@@ -178,3 +174,6 @@ def _kind(value: Json) -> str:
 
 def _refuse_constant(name: str) -> Json:
     raise ValueError(f"{name} is not JSON (RFC 8259, section 6)")
+
+
+_DECODER: Final = json.JSONDecoder(parse_float=Decimal, parse_constant=_refuse_constant)

@@ -19,7 +19,7 @@ from grammars.schema.node_values import NodeValues
 from grammars.schema.outlines import Outlines
 from grammars.schema.plans import live_places
 from grammars.schema.productive import live_value, productive_nodes, unsatisfiable_member
-from grammars.schema.scalars import ScalarAlgebra
+from grammars.schema.scalars import scalar_algebra
 from grammars.schema.shape_plans import ShapePlans
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class ValueGraph:
         self, text: str, limits: CompileLimits, missing_bytes: frozenset[int] = frozenset()
     ) -> None:
         document = SchemaDocument(text)
-        self._scalars = ScalarAlgebra(limits.max_states, missing_bytes)
+        self._scalars = scalar_algebra(limits.max_states, missing_bytes)
         self._nodes = NodeTable(document, limits, self._scalars.all_numbers)
         algebra = ValueAlgebra(self._nodes, self._scalars, limits, missing_bytes)
         self._outlines = Outlines(self._nodes, algebra)

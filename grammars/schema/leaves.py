@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 _LONG_LIST: Final = 4_096
+_BESIDE_TYPE: Final = ENFORCED_KEYWORDS - {"type"}
 
 
 def leaf_key(schema: Json) -> object | None:
@@ -38,7 +39,7 @@ def leaf_key(schema: Json) -> object | None:
 
 def only_type(schema: Json) -> str | None:
     """The type of a schema that asks for one type and nothing else; None for other schemas."""
-    if isinstance(schema, dict) and len(schema.keys() & ENFORCED_KEYWORDS) == 1:
+    if isinstance(schema, dict) and _BESIDE_TYPE.isdisjoint(schema):
         given = schema.get("type")
         return given if isinstance(given, str) else None
     return None

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from grammars.schema.value import NodeId
 
 _DEFINITIONS: Final = frozenset({"$defs", "definitions"})
-_OF_REFERENCE: Final = _DEFINITIONS | {"$ref"}
+_BESIDE_REFERENCE: Final = ENFORCED_KEYWORDS - _DEFINITIONS - {"$ref"}
 
 
 class NodeTable:
@@ -186,7 +186,7 @@ class NodeTable:
     @staticmethod
     def _only_refers(schema: dict[str, Json]) -> bool:
         """Whether a schema has a `$ref` and asks for nothing else."""
-        return "$ref" in schema and schema.keys() & ENFORCED_KEYWORDS <= _OF_REFERENCE
+        return "$ref" in schema and _BESIDE_REFERENCE.isdisjoint(schema)
 
     def _target(self, place: Place) -> NodeId:
         """The node of what a chain of references ends at; of its beginning where it has no end."""

@@ -31,6 +31,8 @@ _OF_OBJECTS: Final = frozenset({"properties", "required", "additionalProperties"
 _OF_ARRAYS: Final = frozenset({"items", "minItems", "maxItems"})
 _OF_STRINGS: Final = frozenset({"minLength", "maxLength", "format"})
 _PLAIN: Final = _DEFINITIONS | _OF_OBJECTS | _OF_ARRAYS | _OF_STRINGS | {"type"}
+_BESIDE_TEXTS: Final = ENFORCED_KEYWORDS - _OF_TEXTS
+_BESIDE_PLAIN: Final = ENFORCED_KEYWORDS - _PLAIN
 
 _SCALARS: Final = frozenset({"null", "boolean", "number", "string", "integer"})
 _ALL_TYPES: Final = _SCALARS | {"object", "array"}
@@ -104,9 +106,8 @@ class PlainSchemas:
         schema = place.schema
         if isinstance(schema, bool):
             return self._everything if schema else self._nothing
-        asked = schema.keys() & ENFORCED_KEYWORDS
-        is_listed = "enum" in asked or "const" in asked
-        if not asked <= (_OF_TEXTS if is_listed else _PLAIN):
+        is_listed = "enum" in schema or "const" in schema
+        if not (_BESIDE_TEXTS if is_listed else _BESIDE_PLAIN).isdisjoint(schema):
             return None
         try:
             return self._listed(schema) if is_listed else self._typed(place, schema)

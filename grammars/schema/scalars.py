@@ -40,6 +40,12 @@ spelling in JSON is small enough, see `CompileLimits.max_states`."""
 _automata: Final[ByteLru[object, CodePointDfa]] = ByteLru(64 * 1024 * 1024)
 
 
+@lru_cache(maxsize=8)
+def scalar_algebra(max_states: int, missing_bytes: frozenset[int]) -> ScalarAlgebra:
+    """The algebra of these arguments, one for all schemas: it remembers nothing of any."""
+    return ScalarAlgebra(max_states, missing_bytes)
+
+
 class ScalarAlgebra:
     """Operations on scalar sets; an empty set is None.
 
