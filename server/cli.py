@@ -43,10 +43,12 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except OSError as error:  # a file, socket or disk that is not as it should be
-        return _fail(error)
+        from server.errors import explain_os_error
+
+        return _fail(explain_os_error(error))
     except Exception as error:
         if isinstance(error, _explained_errors()):
-            return _fail(error)
+            return _fail(str(error))
         raise
     return status
 
@@ -55,8 +57,9 @@ def _parser() -> argparse.ArgumentParser:
     commands = "\n".join(f"  {name:10}{summary}" for name, (_, summary) in COMMANDS.items())
     parser = argparse.ArgumentParser(
         prog="tightrope",
-        description="Serve a local model; what must have a form has it.",
-        epilog=f"commands:\n{commands}\n\n`tightrope COMMAND --help` tells the options of each.",
+        description="Serve a local language model whose answers keep to the given schemas, "
+        "grammars and tools.",
+        epilog=f"commands:\n{commands}\n\n`tightrope COMMAND --help` shows a command's options.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"tightrope {version('tightrope')}")
@@ -74,8 +77,8 @@ def _explained_errors() -> tuple[type[Exception], ...]:
     return (EngineError, GrammarError, ServerError)
 
 
-def _fail(error: Exception) -> int:
-    sys.stderr.write(f"tightrope: {error}\n")
+def _fail(message: str) -> int:
+    sys.stderr.write(f"tightrope: {message}\n")
     return 1
 
 

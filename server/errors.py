@@ -40,6 +40,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+def explain_os_error(error: OSError) -> str:
+    """What the system refused, and of which file where it says so."""
+    if error.filename is None or error.strerror is None:
+        return str(error)
+    return f"{error.filename}: {error.strerror}"
+
+
 class ServerError(Exception):
     """Base of everything that server/ raises on purpose.
 

@@ -22,7 +22,7 @@ from server.commands.check_keywords import KeywordUse
 from server.commands.check_report import CheckVerdict, check_spec
 from server.commands.schema_file import read_spec
 from server.commands.vocabulary import load_vocabulary
-from server.errors import ServerError
+from server.errors import ServerError, explain_os_error
 from server.models.catalog import DEFAULT_MODEL
 from server.models.progress import TerminalProgress
 from server.models.resolve import resolve_model
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from server.commands.check_report import CheckReport
 
 _HEADLINES: Final = {
-    CheckVerdict.EXACT: "This is enforced whole: no output can break it.",
+    CheckVerdict.EXACT: "This is enforced completely: no output can violate it.",
     CheckVerdict.REFUSED: "This is refused:",
     CheckVerdict.UNSATISFIABLE: "This is refused, since no text satisfies it:",
 }
@@ -55,7 +55,8 @@ def main(arguments: list[str]) -> int:
         folder = resolve_model(parsed.tokenizer, progress=TerminalProgress()).path
         vocabulary = load_vocabulary(folder)
     except (OSError, ServerError, VocabularyError) as error:  # 1 would say that it is refused
-        sys.stderr.write(f"tightrope: {error}\n")
+        message = explain_os_error(error) if isinstance(error, OSError) else str(error)
+        sys.stderr.write(f"tightrope: {message}\n")
         return 2
     report = check_spec(spec, vocabulary)
     if parsed.json:
@@ -73,14 +74,15 @@ def main(arguments: list[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tightrope check",
-        description="Say whether a schema or grammar is enforced whole, or why it is refused.",
-        epilog="exit status: 0 enforced, 1 refused, 2 file or tokenizer cannot be read",
+        description="Say whether a schema or grammar can be enforced, or why it is refused.",
+        epilog="exit status: 0 enforced, 1 refused, 2 unreadable file or unusable tokenizer",
         allow_abbrev=False,
     )
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="a JSON Schema, or by suffix .gbnf, .lark or .regex; - is a schema on standard input",
+        help="a JSON Schema, or by its suffix a .gbnf, .lark or .regex file; - reads a schema from "
+        "standard input",
     )
     parser.add_argument(
         "--tokenizer",
@@ -91,10 +93,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--json", action="store_true", help="report as JSON (docs/check.md)")
     parser.add_argument(
-        "--strict-hints", action="store_true", help="exit with 1 where there are hints"
+        "--strict-hints", action="store_true", help="exit with 1 if there are hints"
     )
     parser.add_argument(
-        "--dot", metavar="FILE", help="write the automaton there, in Graphviz's language"
+        "--dot", metavar="FILE", help="write the automaton to FILE, in Graphviz's language"
     )
     return parser
 

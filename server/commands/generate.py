@@ -57,7 +57,9 @@ def main(arguments: list[str]) -> int:
     quiet_transformers()
     vocabulary = load_vocabulary(folder)
     grammar = None if spec is None else get_backend(parsed.backend).compile(spec, vocabulary)
-    engine = load_engine(folder, engine_config, lambda stage: console.print(f"Engine: {stage}"))
+    engine = load_engine(
+        folder, engine_config, lambda stage: console.print(f"Loading the engine: {stage}")
+    )
     request = Request(
         request_id="generate",
         prompt_token_ids=_prompt_token_ids(parsed.prompt, folder, engine),
@@ -71,7 +73,7 @@ def main(arguments: list[str]) -> int:
     finally:
         engine.close()
     if reason is FinishReason.LENGTH:
-        console.print(f"cut after {request.sampling.max_tokens} tokens (--max-tokens): not whole")
+        console.print(f"cut after {request.sampling.max_tokens} tokens (--max-tokens): incomplete")
     if error is not None:
         console.print(error)
     return 0 if reason is FinishReason.STOP else 1
@@ -80,10 +82,11 @@ def main(arguments: list[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tightrope generate",
+        usage="%(prog)s PROMPT [OPTIONS]",
         description="Write one answer to the terminal, under a constraint if one is given.",
         allow_abbrev=False,
     )
-    parser.add_argument("prompt", metavar="PROMPT", help="what the user says")
+    parser.add_argument("prompt", metavar="PROMPT", help="the user message")
     parser.add_argument(
         "--model",
         default=DEFAULT_MODEL,
@@ -91,14 +94,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     kinds = parser.add_argument_group("constraint").add_mutually_exclusive_group()
     kinds.add_argument(
-        "--schema", metavar="FILE", help="JSON Schema of the answer; - is standard input"
+        "--schema", metavar="FILE", help="JSON Schema of the answer; - reads it from standard input"
     )
     kinds.add_argument("--json", action="store_true", help="any JSON object")
-    kinds.add_argument("--regex", metavar="PATTERN", help="ECMA-262 pattern of the whole answer")
+    kinds.add_argument(
+        "--regex", metavar="PATTERN", help="ECMA-262 pattern that the whole answer matches"
+    )
     kinds.add_argument(
         "--grammar", type=_grammar_file, metavar="FILE", help="a .gbnf or .lark grammar"
     )
-    kinds.add_argument("--choice", nargs="+", metavar="TEXT", help="the possible answers")
+    kinds.add_argument("--choice", nargs="+", metavar="TEXT", help="the allowed answers")
     parser.add_argument(
         "--backend", choices=BACKEND_NAMES, default=BACKEND_NAMES[0], help="default: %(default)s"
     )
@@ -108,7 +113,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--temperature", type=_temperature, default=0.0, metavar="X", help="0 to 2 (default: 0)"
     )
-    parser.add_argument("--seed", type=int, metavar="N", help="of the sampling")
+    parser.add_argument("--seed", type=int, metavar="N", help="of the sampling (default: none)")
     add_flags(parser, EngineConfig, "engine")
     return parser
 

@@ -34,7 +34,7 @@ def _builtin_table(cached: set[str]) -> Table:
     table.add_column("download", justify="right", no_wrap=True)
     table.add_column("cached", no_wrap=True)
     table.add_column("licence", no_wrap=True)
-    table.add_column("what it is")
+    table.add_column("what it is", overflow="fold")
     for model in BUILTIN_MODELS.values():
         num_bytes = sum(wheel.num_bytes for wheel in model.wheels)
         table.add_row(

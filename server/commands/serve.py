@@ -15,6 +15,7 @@ from grammars.backends.base import get_backend
 from server.commands.flags import add_flags, read_flags
 from server.config import ServerConfig, hash_api_key, hash_api_keys
 from server.engine_process.settings import EngineProcessConfig
+from server.errors import explain_os_error
 from server.logs import LogFormat, LogSettings, set_up_logging
 from server.models.catalog import DEFAULT_MODEL
 from server.models.progress import TerminalProgress
@@ -45,7 +46,7 @@ def main(arguments: list[str]) -> int:
     except ValueError as error:
         parser.error(str(error))
     tracing = load_tracing(os.environ)
-    get_backend(server_config.grammar_backend)  # an unknown one is told before the slow part
+    get_backend(server_config.grammar_backend)  # an unknown one is refused before the slow part
     model = resolve_model(parsed.model, progress=TerminalProgress())
     if not server_config.served_names:
         server_config = replace(server_config, served_names=(model.name,))
@@ -65,6 +66,7 @@ def make_parser() -> argparse.ArgumentParser:
     """The parser of all flags."""
     parser = argparse.ArgumentParser(
         prog="tightrope serve",
+        usage="%(prog)s [MODEL] [OPTIONS]",  # of all flags it would hide the message below it
         description="Serve a model through the OpenAI-compatible API.",
         allow_abbrev=False,
     )
@@ -80,7 +82,7 @@ def make_parser() -> argparse.ArgumentParser:
         "--api-key-file",
         type=Path,
         metavar="FILE",
-        help="file with the accepted API keys, one a line; the variable "
+        help="file with the accepted API keys, one per line; the variable "
         f"{_API_KEY_VARIABLE} gives a single key (default: no key is needed)",
     )
     parser.add_argument(
@@ -90,7 +92,7 @@ def make_parser() -> argparse.ArgumentParser:
         "--log-format",
         choices=get_args(LogFormat),
         default="text",
-        help="json: an object a line, with the request's id (default: %(default)s)",
+        help="json: one object per line, with the request's id (default: %(default)s)",
     )
     add_flags(parser, ServerConfig, "server", without={"api_key_hashes"})
     add_flags(parser, EngineConfig, "engine")
@@ -102,11 +104,17 @@ def _api_key_hashes(key_file: Path | None) -> tuple[bytes, ...]:
     """Digests of the keys from the file and the environment.
 
     Raises:
-        ValueError: the file, or the variable, is there but holds no key.
+        ValueError: the file cannot be read, or it or the variable holds no key.
     """
     hashes: tuple[bytes, ...] = ()
     if key_file is not None:
-        hashes += hash_api_keys(key_file.read_text(encoding="utf-8"))
+        try:
+            lines = key_file.read_text(encoding="utf-8")
+        except OSError as error:
+            raise ValueError(f"--api-key-file: {explain_os_error(error)}") from error
+        except UnicodeDecodeError as error:
+            raise ValueError(f"--api-key-file: {key_file} is not UTF-8 text") from error
+        hashes += hash_api_keys(lines)
         if not hashes:
             raise ValueError(f"--api-key-file: {key_file} holds no key")
     if (key := os.environ.get(_API_KEY_VARIABLE)) is not None:

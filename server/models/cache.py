@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
+import os
 import shutil
 import tempfile
 from contextlib import contextmanager
@@ -63,7 +65,7 @@ class ModelCache:
                 that is removed afterwards.
 
         Raises:
-            CacheError: the cache folder cannot be written.
+            CacheError: the cache folder cannot be written, or its disk is full.
         """
         place = self.models_folder / name
         if _is_whole(place, fingerprint):
@@ -99,8 +101,13 @@ class ModelCache:
             folder, scratch = Path(temporary, "model"), Path(temporary, "scratch")
             folder.mkdir()
             scratch.mkdir()
-            build(folder, scratch)
-            _write_manifest(folder, fingerprint)
+            try:
+                build(folder, scratch)
+                _write_manifest(folder, fingerprint)
+            except OSError as error:
+                if error.errno != errno.ENOSPC:
+                    raise
+                raise CacheError(self.models_folder, os.strerror(errno.ENOSPC)) from error
             place = self.models_folder / name
             if place.exists():
                 place.rename(Path(temporary, "replaced"))

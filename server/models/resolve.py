@@ -139,8 +139,8 @@ def _why_unknown(name: str, path: Path) -> str:
     if name.startswith((".", "/", "~")):
         return "there is no such folder"
     close = difflib.get_close_matches(name, BUILTIN_MODELS, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
+    hint = f"did you mean {close[0]!r}? It is " if close else ""
     return (
-        f"{hint}It is no built-in ({', '.join(BUILTIN_MODELS)}), no folder or .gguf file here, "
-        "and no hub id (owner/name)"
+        f"{hint}not a built-in name ({', '.join(BUILTIN_MODELS)}), not a folder or .gguf file "
+        "here, and not a hub id (owner/name)"
     )

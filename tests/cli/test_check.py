@@ -47,7 +47,7 @@ def test_an_exact_schema_is_told_with_its_cost_and_keywords(check):
     status, out, _ = check(json.dumps(POINT))
     lines = out.splitlines()
     assert status == 0
-    assert lines[0] == "This is enforced whole: no output can break it."
+    assert lines[0] == "This is enforced completely: no output can violate it."
     assert "first token: 1 of 262 are allowed" in lines  # the opening brace
     assert "  enforced  type                   (root), /properties/x, /properties/on" in lines
     assert "hints:" not in lines
@@ -82,7 +82,7 @@ def test_a_grammar_that_is_refused_says_why(check, suffix):
 def test_standard_input_is_a_schema(tiny_folder, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"true")))
     assert main(["check", "-", "--tokenizer", str(tiny_folder)]) == 0
-    assert "enforced whole" in capsys.readouterr().out
+    assert "enforced completely" in capsys.readouterr().out
 
 
 def test_a_byte_order_mark_is_no_part_of_a_schema(check):
@@ -119,9 +119,7 @@ def test_a_file_that_cannot_be_read_ends_with_2(check, content, message):
 def test_a_missing_file_ends_with_2(tiny_folder, tmp_path, capsys):
     missing = tmp_path / "missing.json"
     assert main(["check", str(missing), "--tokenizer", str(tiny_folder)]) == 2
-    assert capsys.readouterr().err == (
-        f"tightrope: [Errno 2] No such file or directory: '{missing}'\n"
-    )
+    assert capsys.readouterr().err == (f"tightrope: {missing}: No such file or directory\n")
 
 
 BACKREFERENCE = {"type": "string", "pattern": "(a)\\1"}

@@ -93,6 +93,28 @@ def test_keys_that_are_asked_for_but_missing_are_refused(
 
 
 @pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda path: None, "--api-key-file: {}: No such file or directory"),
+        (lambda path: path.mkdir(), "--api-key-file: {}: Is a directory"),
+        (lambda path: path.write_bytes(b"\xff"), "--api-key-file: {} is not UTF-8 text"),
+    ],
+)
+def test_a_key_file_that_cannot_be_read_is_refused_below_a_short_usage(
+    tiny_folder, tmp_path, capsys, make, message
+):
+    path = tmp_path / "keys"
+    make(path)
+    with pytest.raises(SystemExit) as ending:
+        main(["serve", str(tiny_folder), "--api-key-file", str(path)])
+    assert ending.value.code == 2
+    assert capsys.readouterr().err == (
+        "usage: tightrope serve [MODEL] [OPTIONS]\n"
+        f"tightrope serve: error: {message.format(path)}\n"
+    )
+
+
+@pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
         (["--port", "99999"], 2, "port: 99999 is not in 0..65535"),

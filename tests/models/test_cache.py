@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import threading
 from pathlib import Path
@@ -124,3 +125,16 @@ def test_a_cache_that_cannot_be_written_says_what_to_do(tmp_path):
         f"cannot write the cache folder {tmp_path / 'models'} (File exists); set TIGHTROPE_CACHE "
         "to another folder"
     )
+
+
+def test_a_full_disk_is_told_with_the_way_out(cache):
+    def build(folder: Path, scratch: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(scratch))
+
+    with pytest.raises(CacheError) as refusal:
+        cache.get_or_build("m", "v1", build)
+    assert str(refusal.value) == (
+        f"cannot write the cache folder {cache.models_folder} (No space left on device); set "
+        "TIGHTROPE_CACHE to another folder"
+    )
+    assert cache.names() == []

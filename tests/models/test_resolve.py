@@ -137,13 +137,13 @@ def test_an_unreachable_hub_says_what_to_do(resolve, monkeypatch, failure):
     [
         (
             "smollm2",
-            "did you mean 'smollm2-135m'? It is no built-in (smollm2-135m, qwen2.5-coder-0.5b), no "
-            "folder or .gguf file here, and no hub id (owner/name)",
+            "did you mean 'smollm2-135m'? It is not a built-in name (smollm2-135m, "
+            "qwen2.5-coder-0.5b), not a folder or .gguf file here, and not a hub id (owner/name)",
         ),
         (
             "gpt-5",
-            "It is no built-in (smollm2-135m, qwen2.5-coder-0.5b), no folder or .gguf file here, "
-            "and no hub id (owner/name)",
+            "not a built-in name (smollm2-135m, qwen2.5-coder-0.5b), not a folder or .gguf file "
+            "here, and not a hub id (owner/name)",
         ),
         ("missing.gguf", "there is no such file"),
         ("./missing", "there is no such folder"),

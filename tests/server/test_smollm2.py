@@ -46,7 +46,7 @@ def client(smollm2_folder):
         EngineProcessConfig(engine_process=False),
         announce=stages.append,
     )
-    assert "Engine: weights" in stages
+    assert "Loading the engine: weights" in stages
     with (
         running(loaded.services, loaded.lifespan) as url,
         openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client,
