@@ -15,7 +15,7 @@ from engine.device.automata import ResidentAutomata, advance_states
 from engine.device.bitmask import bitmask_width
 from engine.device.mask_pool import MaskPool
 from engine.device.shaping import shape_logits
-from engine.device.transfer import to_device
+from engine.transfer import to_device
 from grammars.backends.base import get_backend
 from grammars.device_tables import START, DeviceBudget
 from grammars.integrations.transformers import ConstraintLogitsProcessor

@@ -167,6 +167,8 @@ class DecodeGraphs:
         self._device = model.device
         self._buffers: dict[int, _Buffers] = {}
         self._steps: dict[tuple[int, bool], Callable[[], None]] = {}
+        # Graphs run one after the other and leave nothing in their memory, so they share it.
+        self._graph_pool = torch.cuda.graph_pool_handle() if self._device.type == "cuda" else None
 
     @property
     def max_num_rows(self) -> int:
@@ -221,7 +223,8 @@ class DecodeGraphs:
                 step()
         torch.cuda.current_stream(self._device).wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        # Other threads may do with the device what they like.
+        with torch.cuda.graph(graph, pool=self._graph_pool, capture_error_mode="thread_local"):
             step()
         return graph.replay
 

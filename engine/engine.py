@@ -11,6 +11,7 @@ from engine.advance import Ending, advance, force_text, isolate, prepare_drafts
 from engine.block_pool import BlockPool
 from engine.bursts import Bursts
 from engine.device.bitmask import bitmask_width
+from engine.device.current_device import current_device
 from engine.device.mask_pool import MaskPool
 from engine.drafts import PromptLookup
 from engine.errors import InvalidRequestError
@@ -158,6 +159,10 @@ class Engine:
         Raises:
             RuntimeError: the device is beyond use, and so is this engine.
         """
+        with current_device(self.config.device):
+            return self._step()
+
+    def _step(self) -> list[RequestOutput]:
         outputs = self._start_arrived()
         if self._bursts is not None and (burst := self._bursts.run()):
             self._counters.steps += burst[0][1].num_passes

@@ -14,6 +14,7 @@ from engine.batch_invariance import MAX_PROBE_SEQS, find_row_multiple
 from engine.decode_graphs import DecodeGraphs, graph_batch_sizes
 from engine.device.automata import ResidentAutomata
 from engine.device.bitmask import bitmask_width
+from engine.device.current_device import current_device
 from engine.engine import Engine
 from engine.errors import ModelRefusedError
 from engine.kv_cache import KVCache, bytes_per_token, cache_dtype
@@ -22,10 +23,8 @@ from engine.model_info import ModelInfo
 from engine.model_runner import ModelRunner
 from engine.packed_linear import can_pack, pack_linear_layers
 from engine.quantization import check_quantization, num_weight_bytes, quantize_linear_layers
-from engine.request import SamplingParams
 from engine.resolved_config import resolve_config, resolve_device, resolve_dtype
-from engine.sampler.sampler import sample
-from engine.sampler.state import SamplingState
+from engine.warm_up import warm_up_decoding, warm_up_sampler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -121,8 +120,21 @@ def build_engine(
         ModelRefusedError: the load guard refuses the model.
         InvalidConfigError: an option cannot be honoured for this model on this machine.
     """
-    progress = progress or _log_stage
-    device, dtype = device or model.device, model.dtype
+    with current_device(device or model.device):
+        return _build_engine(
+            model, config, name=name, device=device or model.device, progress=progress or _log_stage
+        )
+
+
+def _build_engine(
+    model: PreTrainedModel,
+    config: EngineConfig,
+    *,
+    name: str,
+    device: torch.device,
+    progress: Progress,
+) -> Engine:
+    dtype = model.dtype
     num_parameters = model.num_parameters()
     check_architecture(model)
     if config.quantization != "none":
@@ -141,7 +153,7 @@ def build_engine(
     check_numbers(model, shapes, backend, expected=expected, dtype=kv_dtype)
     row_multiple = _find_row_multiple(model, shapes, backend)
     padded_vocab_size = expected.shape[1]
-    _warm_up_sampler(padded_vocab_size, device)
+    warm_up_sampler(padded_vocab_size, device)
     progress("KV pool")
     resolved = resolve_config(
         config,
@@ -172,6 +184,10 @@ def build_engine(
     )
     logger.info("engine: %s, %s, rows padded to %s", info, resolved, row_multiple)
     runner = ModelRunner(model, kv_cache, backend, row_multiple=row_multiple or 1)
+    if device.type == "cuda":
+        warm_up_decoding(
+            runner, block_size=resolved.block_size, max_model_len=resolved.max_model_len
+        )
     return Engine(
         runner,
         resolved,
@@ -262,19 +278,6 @@ def _find_row_multiple(
         return ModelRunner(model, kv_cache, backend, row_multiple=row_multiple).run(spans)
 
     return find_row_multiple(run)
-
-
-def _warm_up_sampler(padded_vocab_size: int, device: torch.device) -> None:
-    """Compile the sampler's kernels now, not in the first request."""
-    sample(
-        torch.zeros((1, padded_vocab_size), device=device),
-        [SamplingState(SamplingParams(max_tokens=1, top_k=2, seed=0), ())],
-        suppressed={},
-        mask_rows=torch.full(
-            (2, bitmask_width(padded_vocab_size)), -1, dtype=torch.int32, device=device
-        ),
-        row_ids=[1],
-    )
 
 
 def _log_stage(stage: str) -> None:

@@ -9,6 +9,7 @@ import torch
 from engine.attention.context import AttentionContext
 from engine.attention.interface import CONTEXT_KEYWORD
 from engine.step_batch import StepBatch
+from engine.transfer import to_device
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,18 +63,18 @@ class ModelRunner:
             query_start=batch.query_start,
             seq_lens=batch.seq_lens,
             block_tables=batch.block_tables,
-            slot_mapping=torch.from_numpy(batch.slot_mapping).to(self._device),
-            device_block_tables=torch.from_numpy(batch.block_tables).to(self._device),
-            device_seq_lens=torch.from_numpy(batch.seq_lens).to(self._device),
+            slot_mapping=to_device(batch.slot_mapping, self._device),
+            device_block_tables=to_device(batch.block_tables, self._device),
+            device_seq_lens=to_device(batch.seq_lens, self._device),
         )
         if batch.num_logits == 0:
             # The head must run on something; one row, thrown away.
             rows = torch.zeros(self._row_multiple, dtype=torch.int64, device=self._device)
         else:
-            rows = torch.from_numpy(batch.logits_rows).to(self._device)
+            rows = to_device(batch.logits_rows, self._device)
         output = self._model(
-            input_ids=torch.from_numpy(batch.token_ids).to(self._device).unsqueeze(0),
-            position_ids=torch.from_numpy(batch.positions).to(self._device).unsqueeze(0),
+            input_ids=to_device(batch.token_ids, self._device).unsqueeze(0),
+            position_ids=to_device(batch.positions, self._device).unsqueeze(0),
             use_cache=False,
             logits_to_keep=rows,
             **{CONTEXT_KEYWORD: context},

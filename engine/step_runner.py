@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, TypeAlias
 import torch
 
 from engine.device.mask_pool import ALL_TOKENS
-from engine.device.transfer import to_device
 from engine.ending import avoided_token_ids
 from engine.errors import failure_sentence
 from engine.sampler.logprobs import gather_logprobs
 from engine.sampler.sampler import SampledToken, sample
 from engine.step_batch import TokenSpan
 from engine.step_masks import MadeMasks, MaskJob, StepMasks
+from engine.transfer import to_device
 
 if TYPE_CHECKING:
     from collections.abc import Sequence as SequenceOf

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import torch
 
 from engine.attention.decode_kernel import attend_slices, join_slices
 from engine.attention.flash_prefill import FlashPrefill, find_varlen_attention
 from engine.attention.torch_backend import attend_prefills, store_tokens
+from engine.transfer import to_device
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +29,38 @@ _TILE: Final = 32
 
 _TOKENS_PER_SLICE: Final = 256
 _MAX_SLICES: Final = 16
+_ENOUGH_PROGRAMS: Final = 2048
+"""They fill every device; slices beyond that only write and read partial sums."""
+
+_STAGE_BYTES: Final = 64 * 1024
+"""Of shared memory for tiles on their way, which the smallest devices have (CUDA C++ Programming
+Guide, table "Technical Specifications per Compute Capability")."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Decodes:
+    """The sequences of a step with one new token, where others have more: as all layers need it.
+
+    Made once a step: what comes from the host makes it wait for the device.
+    """
+
+    rows: torch.Tensor
+    block_tables: torch.Tensor
+    seq_lens: torch.Tensor
+
+    @classmethod
+    def from_context(cls, context: AttentionContext) -> _Decodes | None:
+        """None where nothing decodes."""
+        (indices,) = (np.diff(context.query_start) == 1).nonzero()
+        if not len(indices):
+            return None
+        device = context.slot_mapping.device
+        sequences = to_device(indices, device)
+        return cls(
+            to_device(context.query_start[indices], device, torch.int64),
+            context.device_block_tables.index_select(0, sequences),
+            context.device_seq_lens.index_select(0, sequences),
+        )
 
 
 class CudaAttention:
@@ -34,6 +69,7 @@ class CudaAttention:
     def __init__(self) -> None:
         attend = find_varlen_attention()
         self._flash = None if attend is None else FlashPrefill(attend)
+        self._last: tuple[AttentionContext, _Decodes | None] | None = None
 
     def __call__(
         self,
@@ -48,7 +84,12 @@ class CudaAttention:
         prefill: Prefill = attend_prefills
         if self._flash is not None and self._flash.can_attend(query, layer, options):
             prefill = self._flash
-        return triton_attention(query, key, value, layer_idx, context, options, prefill=prefill)
+        if _is_decode_only(query, context):
+            return _attend_decodes(query, key, value, layer_idx, context, options)
+        if self._last is None or self._last[0] is not context:
+            self._last = (context, _Decodes.from_context(context))
+        decodes = self._last[1]
+        return _attend_mixed(query, key, value, layer_idx, context, options, decodes, prefill)
 
 
 def triton_attention(
@@ -58,29 +99,50 @@ def triton_attention(
     layer_idx: int,
     context: AttentionContext,
     options: AttentionOptions,
-    *,
-    prefill: Prefill = attend_prefills,
 ) -> torch.Tensor:
-    """`AttentionBackend`: all decodes by one launch of the kernels, prefills by `prefill`.
+    """`AttentionBackend`: all decodes by one launch of the kernels, prefills by plain torch."""
+    if _is_decode_only(query, context):
+        return _attend_decodes(query, key, value, layer_idx, context, options)
+    decodes = _Decodes.from_context(context)
+    return _attend_mixed(query, key, value, layer_idx, context, options, decodes, attend_prefills)
 
-    A step that only decodes reads nothing from the host, so a CUDA graph can hold it.
-    """
+
+def _is_decode_only(query: torch.Tensor, context: AttentionContext) -> bool:
+    query_lens = np.diff(context.query_start)
+    return len(query) == context.num_seqs and bool((query_lens == 1).all())
+
+
+def _attend_decodes(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    layer_idx: int,
+    context: AttentionContext,
+    options: AttentionOptions,
+) -> torch.Tensor:
+    """A step that only decodes; reads nothing from the host, so a CUDA graph can hold it."""
     layer = context.kv_cache.layers[layer_idx]
     store_tokens(key, value, layer, context.slot_mapping)
-    query_lens = context.query_start[1:] - context.query_start[:-1]
-    if len(query) == context.num_seqs and (query_lens == 1).all():
-        return _decode(query, layer, context.device_block_tables, context.device_seq_lens, options)
+    return _decode(query, layer, context.device_block_tables, context.device_seq_lens, options)
+
+
+def _attend_mixed(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    layer_idx: int,
+    context: AttentionContext,
+    options: AttentionOptions,
+    decodes: _Decodes | None,
+    prefill: Prefill,
+) -> torch.Tensor:
+    """A step with prefills, or with padding."""
+    layer = context.kv_cache.layers[layer_idx]
+    store_tokens(key, value, layer, context.slot_mapping)
     output = query.new_zeros((*query.shape[:2], layer.value.shape[-1]))
-    decodes = (query_lens == 1).nonzero()[0]
-    if len(decodes):
-        rows = torch.from_numpy(context.query_start[decodes]).to(query.device).long()
-        sequences = torch.from_numpy(decodes).to(query.device)
-        output[rows] = _decode(
-            query[rows],
-            layer,
-            context.device_block_tables[sequences],
-            context.device_seq_lens[sequences],
-            options,
+    if decodes is not None:
+        output[decodes.rows] = _decode(
+            query[decodes.rows], layer, decodes.block_tables, decodes.seq_lens, options
         )
     prefill(query, layer, context, options, output)
     return output
@@ -111,14 +173,15 @@ def _decode(
     longest = block_tables.shape[1] * block_size
     if options.sliding_window is not None:
         longest = min(longest, options.sliding_window)
-    num_slices = max(1, min(_MAX_SLICES, longest // _TOKENS_PER_SLICE))
+    num_slices = _num_slices(longest, num_seqs * num_kv_heads)
     partial = torch.empty(
         (num_seqs, num_heads, num_slices, value_size), dtype=torch.float32, device=query.device
     )
     maxima = partial.new_empty(partial.shape[:3])
     sums = torch.empty_like(maxima)
     output = query.new_empty((num_seqs, num_heads, value_size))
-    value_columns = _columns(value_size)
+    key_columns, value_columns = _columns(key_size), _columns(value_size)
+    tile_bytes = _TILE * (key_columns + value_columns) * layer.key.element_size()
     attend_slices[(num_seqs, num_kv_heads, num_slices)](
         query, layer.key, layer.value, block_tables, seq_lens, partial, maxima, sums,
         options.scaling, options.softcap or 1.0,
@@ -127,17 +190,29 @@ def _decode(
         SLIDING_WINDOW=options.sliding_window or 0, HAS_SOFTCAP=options.softcap is not None,
         NUM_HEADS=num_heads, NUM_KV_HEADS=num_kv_heads,
         GROUP_ROWS=_columns(num_heads // num_kv_heads),
-        KEY_SIZE=key_size, KEY_COLUMNS=_columns(key_size),
+        KEY_SIZE=key_size, KEY_COLUMNS=key_columns,
         VALUE_SIZE=value_size, VALUE_COLUMNS=value_columns,
         BLOCK_SIZE=block_size, TILE=_TILE, NUM_SLICES=num_slices,
+        num_stages=max(1, min(3, _STAGE_BYTES // tile_bytes)),
     )  # fmt: skip
     join_slices[(num_seqs, num_heads)](
         partial, maxima, sums, sums if options.sinks is None else options.sinks, output,
         HAS_SINKS=options.sinks is not None, NUM_HEADS=num_heads,
         VALUE_SIZE=value_size, VALUE_COLUMNS=value_columns,
-        NUM_SLICES=num_slices, SLICE_ROWS=1 << (num_slices - 1).bit_length(),
+        NUM_SLICES=num_slices,
     )  # fmt: skip
     return output
+
+
+def _num_slices(longest: int, num_programs: int) -> int:
+    """How many slices the keys are cut into: a power of two, since each is a kernel of its own.
+
+    Args:
+        longest: keys that a sequence may attend to.
+        num_programs: of one slice.
+    """
+    wanted = min(_MAX_SLICES, longest // _TOKENS_PER_SLICE, _ENOUGH_PROGRAMS // num_programs)
+    return 1 << (max(1, wanted).bit_length() - 1)
 
 
 def _columns(size: int) -> int:

@@ -11,7 +11,7 @@ import triton
 import triton.language as tl
 
 
-@triton.jit  # type: ignore[untyped-decorator]  # triton has no types
+@triton.jit(do_not_specialize=["table_stride"])  # type: ignore[untyped-decorator]  # as above
 def attend_slices(  # type: ignore[no-untyped-def]  # triton.jit reads the arguments itself
     query, key_pool, value_pool, block_tables, seq_lens, partial, maxima, sums,
     scaling, softcap,
@@ -111,7 +111,7 @@ def join_slices(  # type: ignore[no-untyped-def]  # triton.jit reads the argumen
     partial, maxima, sums, sinks, output,
     HAS_SINKS: tl.constexpr, NUM_HEADS: tl.constexpr,
     VALUE_SIZE: tl.constexpr, VALUE_COLUMNS: tl.constexpr,
-    NUM_SLICES: tl.constexpr, SLICE_ROWS: tl.constexpr,
+    NUM_SLICES: tl.constexpr,
 ):  # fmt: skip
     """Grid (num_seqs, NUM_HEADS): from slices to `output`, (num_seqs, NUM_HEADS, VALUE_SIZE).
 
@@ -119,13 +119,12 @@ def join_slices(  # type: ignore[no-untyped-def]  # triton.jit reads the argumen
     """
     sequence = tl.program_id(0)
     head = tl.program_id(1)
-    slice_id = tl.arange(0, SLICE_ROWS)
+    slice_id = tl.arange(0, NUM_SLICES)
     value_column = tl.arange(0, VALUE_COLUMNS)
     cell = (sequence * NUM_HEADS + head) * NUM_SLICES + slice_id
-    is_slice = slice_id < NUM_SLICES
 
-    largest_of = tl.load(maxima + cell, mask=is_slice, other=float("-inf"))
-    sum_of = tl.load(sums + cell, mask=is_slice, other=0.0)
+    largest_of = tl.load(maxima + cell)
+    sum_of = tl.load(sums + cell)
     largest = tl.max(largest_of, axis=0)
     if HAS_SINKS:
         sink = tl.load(sinks + head).to(tl.float32) * 1.4426950408889634
@@ -136,7 +135,7 @@ def join_slices(  # type: ignore[no-untyped-def]  # triton.jit reads the argumen
         total += tl.exp2(sink - largest)
     weighted = tl.load(
         partial + cell[:, None] * VALUE_SIZE + value_column[None, :],
-        mask=is_slice[:, None] & (value_column < VALUE_SIZE)[None, :],
+        mask=(value_column < VALUE_SIZE)[None, :],
         other=0.0,
     )
     result = tl.sum(weighted * shrink[:, None], axis=0) / total

@@ -11,6 +11,8 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from engine.transfer import to_device
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -86,8 +88,8 @@ class _Packing:
             block_ids = context.block_tables[index, position // block_size].astype(np.int64)
             slots.append(block_ids * block_size + position % block_size)
         return cls(
-            torch.from_numpy(np.concatenate(rows)).to(device).long(),
-            torch.from_numpy(np.concatenate(slots)).to(device),
+            to_device(np.concatenate(rows), device, torch.int64),
+            to_device(np.concatenate(slots), device),
             _starts([len(part) for part in rows], device),
             _starts([len(part) for part in slots], device),
             max(map(len, rows)),
@@ -226,4 +228,4 @@ def _window(sliding_window: int | None) -> tuple[int, int]:
 
 
 def _starts(lengths: Sequence[int], device: torch.device) -> torch.Tensor:
-    return torch.tensor([0, *np.cumsum(lengths)], dtype=torch.int32, device=device)
+    return to_device([0, *np.cumsum(lengths).tolist()], device, torch.int32)

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from torch.nn import functional
 
+from engine.transfer import to_device
+
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from engine.attention.context import AttentionContext, AttentionOptions
     from engine.kv_cache import LayerCache
 
@@ -27,8 +32,8 @@ def torch_attention(
     query_lens = context.query_start[1:] - context.query_start[:-1]
     decodes = (query_lens == 1).nonzero()[0]
     if len(decodes):
-        rows = torch.from_numpy(context.query_start[decodes]).to(query.device).long()
-        attended = _attend(query[rows].unsqueeze(1), decodes.tolist(), layer, context, options)
+        rows = to_device(context.query_start[decodes], query.device, torch.int64)
+        attended = _attend(query[rows].unsqueeze(1), decodes, layer, context, options)
         output[rows] = attended.squeeze(1)
     attend_prefills(query, layer, context, options, output)
     return output
@@ -61,12 +66,14 @@ def attend_prefills(
     query_lens = context.query_start[1:] - context.query_start[:-1]
     for index in (query_lens > 1).nonzero()[0].tolist():
         span = slice(int(context.query_start[index]), int(context.query_start[index + 1]))
-        output[span] = _attend(query[span].unsqueeze(0), [index], layer, context, options)[0]
+        output[span] = _attend(
+            query[span].unsqueeze(0), np.array([index]), layer, context, options
+        )[0]
 
 
 def _attend(
     query: torch.Tensor,
-    indices: list[int],
+    indices: NDArray[np.int64],
     layer: LayerCache,
     context: AttentionContext,
     options: AttentionOptions,
@@ -75,7 +82,7 @@ def _attend(
 
     Args:
         query: (len(indices), query_len, num_heads, key_size).
-        indices: which sequences of the batch these are.
+        indices: int64, which sequences of the batch these are.
         layer: the layer's blocks.
         context: the step.
         options: scaling, window, softcap and sinks.
@@ -85,12 +92,13 @@ def _attend(
     """
     host_lens = context.seq_lens[indices]
     num_blocks = -(-int(host_lens.max()) // context.kv_cache.block_size)
-    blocks = context.device_block_tables[indices, :num_blocks]
+    own = to_device(indices, query.device)
+    blocks = context.device_block_tables[:, :num_blocks].index_select(0, own)
     keys = layer.key[blocks].flatten(1, 2).to(query.dtype)
     values = layer.value[blocks].flatten(1, 2).to(query.dtype)
 
     query_len = query.shape[1]
-    seq_lens = torch.from_numpy(host_lens).to(query.device)
+    seq_lens = context.device_seq_lens.index_select(0, own)
     last = seq_lens[:, None] - query_len + torch.arange(query_len, device=query.device)
     position = torch.arange(keys.shape[1], device=query.device)
     # Behind the last token lies what a block's former owner left; if that is NaN, a weight of 0

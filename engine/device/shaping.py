@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from engine.device.bitmask_kernel import apply_rows
-from engine.device.transfer import to_device
+from engine.transfer import to_device
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

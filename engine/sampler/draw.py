@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from engine.device.transfer import to_device
 from engine.sampler.draw_kernel import draw_rows
+from engine.transfer import to_device
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from engine.device.transfer import to_device
+from engine.transfer import to_device
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,11 +10,11 @@ import torch
 
 from engine.device.mask_pool import ALL_TOKENS
 from engine.device.shaping import Adjustments, shape_logits
-from engine.device.transfer import to_device
 from engine.sampler.draw import draw_tokens
 from engine.sampler.largest_kernel import find_largest
 from engine.sampler.logprobs import gather_logprobs
 from engine.sampler.processors import apply_penalties
+from engine.transfer import to_device
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

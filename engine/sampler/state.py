@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from engine.sampler.randomness import fresh_seed, uniform
+from engine.transfer import to_device
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,11 +83,11 @@ class SamplingState:
         """
         if self._counts is None:
             is_seen = torch.zeros_like(like, dtype=torch.bool)
-            is_seen[torch.tensor(self._prompt_token_ids, device=like.device)] = True
+            is_seen[to_device(self._prompt_token_ids, like.device, torch.int64)] = True
             self._counts = (torch.zeros_like(like), is_seen)
         counts, is_seen = self._counts
         if self._uncounted_token_ids:
-            token_ids = torch.tensor(self._uncounted_token_ids, device=like.device)
+            token_ids = to_device(self._uncounted_token_ids, like.device)
             counts.index_add_(0, token_ids, like.new_ones(len(token_ids)))
             is_seen[token_ids] = True
             self._uncounted_token_ids = []

@@ -6,7 +6,12 @@ import pytest
 import torch
 
 from engine.attention.context import AttentionOptions
-from engine.attention.cuda_backend import triton_attention
+from engine.attention.cuda_backend import (
+    CudaAttention,
+    _Decodes,
+    _num_slices,
+    triton_attention,
+)
 from engine.attention.torch_backend import torch_attention
 from tests.engine.attention_case import BATCHES, run_attention
 
@@ -92,3 +97,78 @@ def test_what_a_former_owner_left_in_a_block_is_not_seen(device):
     expected, _ = run_attention(triton_attention, spans, OPTIONS["plain"], garbage=0.5, **sizes)
     output, _ = run_attention(triton_attention, spans, OPTIONS["plain"], garbage=torch.nan, **sizes)
     assert torch.equal(output, expected)
+
+
+@pytest.mark.parametrize(
+    ("num_heads", "num_kv_heads", "size", "options", "spans"),
+    [
+        (1, 1, 64, {}, [(1, 1)]),
+        (8, 2, 96, {"sliding_window": 1}, [(1, 70), (1, 1), (3, 9)]),
+        (8, 1, 128, {"softcap": 30.0, "sliding_window": 64}, [(1, 65), (1, 64), (1, 63)]),
+        (4, 1, 256, {"sinks": 4}, [(1, 31), (1, 32), (1, 33)]),
+        (7, 1, 80, {"softcap": 5.0, "sinks": 7, "sliding_window": 300}, [(1, 299), (5, 301)]),
+        (3, 3, 20, {}, [(1, 1 + index % 9) for index in range(64)]),
+    ],
+)
+def test_heads_windows_caps_and_sinks_together(
+    num_heads, num_kv_heads, size, options, spans, device
+):
+    sinks = torch.linspace(-4, 4, options["sinks"]) if "sinks" in options else None
+    wanted = AttentionOptions(
+        scaling=size**-0.5,
+        sliding_window=options.get("sliding_window"),
+        softcap=options.get("softcap"),
+        sinks=sinks,
+    )
+    sizes = {
+        "num_heads": num_heads,
+        "num_kv_heads": num_kv_heads,
+        "key_size": size,
+        "value_size": size,
+        "num_blocks": 140,
+        "max_blocks": 70,
+        "garbage": torch.nan,
+        "device": device,
+    }
+    expected, _ = run_attention(torch_attention, spans, wanted, **sizes)
+    output, _ = run_attention(triton_attention, spans, wanted, **sizes)
+    torch.testing.assert_close(output, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("longest", "num_programs", "num_slices"),
+    [
+        (1, 1, 1),
+        (511, 1, 1),
+        (512, 8, 2),
+        (1279, 8, 4),  # five slices would be one more kernel
+        (40_000, 8, 16),
+        (40_000, 8 * 64, 4),
+        (40_000, 8 * 256, 1),
+        (40_000, 8 * 1024, 1),
+    ],
+)
+def test_keys_are_cut_until_the_device_is_full(longest, num_programs, num_slices):
+    assert _num_slices(longest, num_programs) == num_slices
+
+
+def test_a_step_prepares_its_decodes_once_for_all_layers(monkeypatch, device):
+    contexts = []
+    prepare = _Decodes.from_context
+
+    def counted(context):
+        contexts.append(context)
+        return prepare(context)
+
+    monkeypatch.setattr("engine.attention.cuda_backend._Decodes.from_context", counted)
+    backend = CudaAttention()
+
+    def three_layers(*arguments):
+        return [backend(*arguments) for _ in range(3)][-1]
+
+    sizes = {"num_heads": 6, "num_kv_heads": 2, "device": device}
+    for spans in (BATCHES["decodes and prefill"], BATCHES["whole prompts"]):
+        expected, _ = run_attention(torch_attention, spans, OPTIONS["all"], **sizes)
+        output, _ = run_attention(three_layers, spans, OPTIONS["all"], **sizes)
+        torch.testing.assert_close(output, expected, rtol=1e-5, atol=1e-5)
+    assert len(contexts) == 2
