@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -115,8 +117,6 @@ def _write_weights(
     progress: Progress,
     max_shard_bytes: int,
 ) -> None:
-    from safetensors.torch import save_file
-
     shards = _plan_shards(gguf, sources, max_shard_bytes)
     total_bytes = sum(_weight_bytes(gguf, source) for source in sources.values())
     done_bytes = 0
@@ -133,12 +133,28 @@ def _write_weights(
                 tensors[name] = _convert_tensor(gguf, architecture, sources[name])
                 done_bytes += _weight_bytes(gguf, sources[name])
                 advance(done_bytes)
-            save_file(tensors, folder / file_name, metadata={"format": "pt"})
-            (folder / file_name).chmod(0o644)  # it is written through a private temporary file
+            _save(tensors, folder / file_name)
             weight_map |= dict.fromkeys(names, file_name)
     if len(shards) > 1:
         index = {"metadata": {"total_size": total_bytes}, "weight_map": weight_map}
         _write_json(folder / "model.safetensors.index.json", index)
+
+
+def _save(tensors: dict[str, Tensor], path: Path) -> None:
+    """Write one safetensors file.
+
+    Raises:
+        OSError: it cannot be written; safetensors has an error of its own for that.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import save_file
+
+    try:
+        save_file(tensors, path, metadata={"format": "pt"})
+    except SafetensorError as error:
+        is_full = os.strerror(errno.ENOSPC) in str(error)
+        raise OSError(errno.ENOSPC if is_full else errno.EIO, str(error), str(path)) from error
+    path.chmod(0o644)  # it is written through a private temporary file
 
 
 def _plan_shards(gguf: GgufFile, sources: dict[str, str], max_shard_bytes: int) -> list[list[str]]:

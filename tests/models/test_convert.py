@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import struct
@@ -11,6 +12,7 @@ from random import Random
 import numpy as np
 import pytest
 import torch
+from safetensors import SafetensorError
 from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -241,3 +243,14 @@ def test_a_real_tokenizer_comes_back_as_it_was(source, folder, family, pre, num_
     )
     rebuilt = GgufTokenizer.from_gguf(GgufFile(source)).tokenizer_json()
     assert json.dumps(rebuilt) == json.dumps(original)  # the order of keys, too
+
+
+def test_a_disk_that_fills_up_is_an_error_of_the_system(source, folder, monkeypatch):
+    def save_file(*arguments, **options):
+        raise SafetensorError("Error while serializing: I/O error: No space left on device")
+
+    monkeypatch.setattr("safetensors.torch.save_file", save_file)
+    write_gguf(source, tiny_model("llama", tied=True))
+    with pytest.raises(OSError, match="No space left on device") as failure:
+        convert(source, folder)
+    assert failure.value.errno == errno.ENOSPC
