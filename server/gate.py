@@ -140,6 +140,7 @@ class Gate:
             raise MalformedHttpError("Send Content-Length or Transfer-Encoding, not both")
         if scope["path"] not in _OPEN_PATHS:
             key = self._known_key(headers) if self._api_key_hashes else None
+            scope["state"]["key_digest"] = key
             if self._lifecycle.is_draining and scope["path"] != "/metrics":
                 raise UnavailableError(
                     "The server is shutting down; send the request to another one"

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import pytest
 
 from server.config import ServerConfig, hash_api_key
 from tests.support.chat_server import MODEL, make_services, running
+from tests.support.fresh_http import HTTP
 from tests.support.hostile_tally import ORDINARY_BEHIND
 from tests.support.serving_process import ServingProcess, serving_process
 from tests.support.tiny_folder import write_tiny_folder
@@ -60,7 +60,7 @@ class Target:
     def answer_ordinary(self) -> float:
         """Send an ordinary request; the seconds that its answer took."""
         began = time.perf_counter()
-        answer = httpx.post(
+        answer = HTTP.post(
             f"{self.url}{CHAT}", json=ORDINARY, headers=self.headers, timeout=PATIENCE_S
         )
         assert answer.status_code == 200, answer.text
@@ -68,7 +68,7 @@ class Target:
 
     def gauge(self, name: str) -> float:
         """A metric of this moment."""
-        text = httpx.get(f"{self.url}/metrics", headers=self.headers, timeout=PATIENCE_S).text
+        text = HTTP.get(f"{self.url}/metrics", headers=self.headers, timeout=PATIENCE_S).text
         lines = text.splitlines()
         (line,) = [line for line in lines if line.startswith((f"{name}{{", f"{name} "))]
         return float(line.rpartition(" ")[2])

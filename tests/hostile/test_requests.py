@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import httpx
 import pytest
 
 from tests.support.chat_server import MODEL
+from tests.support.fresh_http import HTTP
 from tests.support.hostile_cases import expand, shared_params
+
+if TYPE_CHECKING:
+    import httpx
 
 PATIENCE_S = 60
 
@@ -20,7 +23,7 @@ def test_a_hostile_request_is_refused_or_answered_rightly(case, target, ordinary
     given = {name.lower(): value for name, value in (case.get("headers") or {}).items()}
     headers = {"content-type": "application/json"} | given
     with ordinary_behind(target):
-        response = httpx.post(
+        response = HTTP.post(
             f"{target.url}{case['path']}", content=body, headers=headers, timeout=PATIENCE_S
         )
         if "Nothing is served" in response.text:  # by endpoints that this version does not have

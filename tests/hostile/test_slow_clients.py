@@ -6,12 +6,12 @@ import json
 import time
 from contextlib import closing, contextmanager
 
-import httpx
 import pytest
 
 from server.config import ServerConfig
 from tests.hostile.conftest import ORDINARY
 from tests.support.chat_server import MODEL, make_services, running
+from tests.support.fresh_http import HTTP
 from tests.support.wire import CHAT, Connection
 
 LIMITS = ServerConfig(
@@ -44,7 +44,7 @@ def until(condition):
 
 
 def num_running(url):
-    lines = httpx.get(f"{url}/metrics").text.splitlines()
+    lines = HTTP.get(f"{url}/metrics").text.splitlines()
     (line,) = [line for line in lines if line.startswith("tightrope:http_requests_running ")]
     return float(line.rpartition(" ")[2])
 
@@ -118,7 +118,7 @@ def test_a_body_in_crumbs_is_refused():
 def test_a_body_in_as_many_chunks_as_are_allowed_is_read():
     body = json.dumps(ORDINARY).encode()
     with served() as (_, url):
-        answer = httpx.post(
+        answer = HTTP.post(
             f"{url}{CHAT}",
             content=iter([body[:40], *(bytes([byte]) for byte in body[40:])]),
             headers={"content-type": "application/json"},

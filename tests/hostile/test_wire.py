@@ -6,11 +6,11 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import pytest
 
 from tests.hostile.conftest import HEADER_TIMEOUT_S, KEY, ORDINARY, Target
 from tests.support.chat_server import MODEL
+from tests.support.fresh_http import HTTP
 from tests.support.hostile_cases import expand, shared_entries, shared_params
 from tests.support.wire import CHAT, Connection, Heard, run_steps
 
@@ -210,7 +210,7 @@ def bounded_memory(heard: list[Heard], target: Target) -> None:
 
 
 def same_401_as_wrong_key(heard: list[Heard], target: Target) -> None:
-    wrong = httpx.post(f"{target.url}{CHAT}", headers={"authorization": "Bearer wrong"}, content="")
+    wrong = HTTP.post(f"{target.url}{CHAT}", headers={"authorization": "Bearer wrong"}, content="")
     (one,) = heard
     assert one.statuses == [401]
     assert json.loads(one.body) == wrong.json()

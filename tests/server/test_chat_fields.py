@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from server.config import ServerConfig
+from server.config import ServerConfig, hash_api_key
 from tests.support.chat_server import (
     MODEL,
     OPEN_THINKING_TEMPLATE,
@@ -610,6 +610,27 @@ def test_b037_a_required_call_streams_its_name_and_then_arguments_that_parse():
     arguments = "".join(p["function"]["arguments"] for p in pieces)
     assert json.loads(arguments) == {"city": "Pâris", "unit": "c"}
     assert chunks[-1]["choices"][0]["finish_reason"] == "tool_calls"
+
+
+def test_one_key_is_one_caller_whatever_else_is_sent():
+    config = ServerConfig(api_key_hashes=(hash_api_key("a"), hash_api_key("b")))
+    services = make_services("ok", config=config)
+    with running(services) as url, httpx.Client(base_url=url, timeout=60) as http:
+        for headers in (
+            [("authorization", "Bearer a")],
+            [("authorization", "bearer  a")],
+            [("authorization", "Bearer a"), ("x-api-key", "made up")],
+            [("authorization", "Bearer made up"), ("authorization", "Bearer a")],
+            [("x-api-key", "a")],
+            [("x-api-key", "b")],
+        ):
+            body = {"model": MODEL, "messages": USER}
+            answer = http.post("/v1/chat/completions", json=body, headers=headers)
+            assert answer.status_code == 200, headers
+    *of_a, of_b = (request.cache_salt for request in services.engine.requests)
+    assert len(of_a) == 5
+    assert len(set(of_a)) == 1
+    assert of_b not in of_a
 
 
 def test_callers_with_different_keys_share_no_cached_prompts():
