@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -23,17 +24,33 @@ def rest_of(instructions, keyword):
     return [rest for word, rest in instructions if word == keyword]
 
 
-def test_it_builds_on_a_cuda_runtime(instructions):
+def test_it_builds_on_a_release_of_cuda(instructions):
     (base,) = rest_of(instructions, "FROM")
-    assert base.startswith("nvidia/cuda:")
-    assert "-runtime-" in base
+    assert re.fullmatch(r"nvidia/cuda:\d+\.\d+\.\d+-base-ubuntu\d+\.\d+", base)
 
 
 def test_the_server_runs_as_a_user_without_rights(instructions):
     (user,) = rest_of(instructions, "USER")
     assert int(user) > 0  # a number, so that an orchestrator can check it
     words = [word for word, _ in instructions]
-    assert words.index("USER") > max(i for i, word in enumerate(words) if word == "RUN")
+    assert words.index("USER") < words.index("ENTRYPOINT")
+
+
+def test_the_dependencies_are_installed_before_any_code_is_copied(instructions):
+    words = [f"{word} {rest}" for word, rest in instructions]
+    installs = next(i for i, line in enumerate(words) if '".[' in line)
+    copied = {name for line in words[:installs] if line.startswith("COPY") for name in line.split()}
+    assert copied == {"COPY", "pyproject.toml", "LICENSE", "./"}
+
+
+def test_the_kernels_are_compiled_by_the_user_who_runs_them(instructions):
+    variables = dict(
+        pair.split("=", 1) for line in rest_of(instructions, "ENV") for pair in line.split()
+    )
+    owned = next(rest for rest in rest_of(instructions, "RUN") if "install --directory" in rest)
+    assert variables["NUMBA_CACHE_DIR"] in owned.split()
+    user = [word for word, _ in instructions].index("USER")
+    assert ("RUN", "python -m server.kernels") in instructions[user:]
 
 
 def test_weights_are_in_the_volume(instructions):
