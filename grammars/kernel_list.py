@@ -81,20 +81,24 @@ KERNELS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "grammars.masks.token_sorting": {
         "sort_tokens": (
-            "(int32[:,::1], int32[::1], int64, int64[::1], int32[::1], int32[::1], uint16[::1], "
-            "int32[:,::1], int32[::1], boolean[::1], int32[::1], int64, int64, int32[::1], int64)"
+            "(int32[:,::1], int32[::1], int64, int64[::1], int32[::1], int32[::1], int32[::1], "
+            "uint16[::1], int32[:,::1], int32[::1], boolean[::1], int32[::1], int64, int64, "
+            "int32[::1], int64)"
         ),
         "sort_strings": "(uint16[::1], int32[::1], int32[::1])",
     },
     "grammars.masks.safe_runs": {
-        "_runs": "(int32[:,::1], int32[::1], boolean[::1], int32[::1], boolean[::1])",
+        "_runs": (
+            "(int32[:,::1], uint16[::1], int32[::1], boolean[::1], int32[::1], int64, "
+            "uint8[::1], int32[:,::1])"
+        ),
     },
     "grammars.masks.slice_sources": {
         "_reachable": "(int32[:,::1], uint16[::1], int64, int64)",
         "_num_live_bytes": "(int32[:,::1], uint16[::1])",
     },
     "grammars.masks.subtrees": {
-        "_summarise": "(int32[:,::1], uint8[::1])",
+        "_summarise": "(int32[:,::1], uint8[::1], int32[:,::1])",
     },
     "grammars.masks.slices": {
         "_set_bits": "(uint32[::1], int32[::1])",

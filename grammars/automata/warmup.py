@@ -9,6 +9,7 @@ from grammars.automata.operations import intersect
 from grammars.automata.owed import characters_owed
 from grammars.automata.pattern_dfa import search
 from grammars.automata.reach import reachable_labels
+from grammars.automata.string_rest import StringRest, string_piece
 
 
 def warm_up() -> None:
@@ -21,3 +22,5 @@ def warm_up() -> None:
     intersect(lexer, names)
     reachable_labels(lexer.next_state, lexer.label)
     characters_owed(json_string(search("a")))
+    rest = StringRest(search("a"), search("a").start)
+    string_piece(rest, 2, is_open=True, max_states=1000)

@@ -1,7 +1,7 @@
-"""safe_runs: how far an automaton can read certain symbols, whichever they are, and go on.
+"""safe_runs: how far an automaton can read certain characters, whichever they are, and go on.
 
-From an open string most symbols lead back to it. Strings of such symbols need not be read one by
-one to know that they can be read.
+From an open string most characters lead back to it. Strings of such characters need not be read one
+by one to know that they can be read.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from grammars.automata.dfa import DEAD
-from grammars.automata.kernels import edges_into, kernel
-from grammars.masks.subtrees import GROUP_OF_BYTE
+from grammars.automata.kernels import edges_into, helper, kernel
+from grammars.masks.subtrees import FIRST_LEAD_GROUP, GROUP_OF_BYTE, LEADS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,70 +24,107 @@ ENDLESS: Final = np.int32(2**30)
 
 
 class SafeRuns(NamedTuple):
-    """Where symbols of some groups can be read in any order.
+    """Where characters of some groups can be read in any order.
 
     Attributes:
         groups: bits of the groups (see `Subtrees.groups`) that are safe.
-        runs: int32, (num_states,): from state q, every string of at most `runs[q]` safe symbols can
-            be read, fires no label, counts all of its symbols as characters or none, and owes
-            (`characters_owed`) as many as q.
+        runs: int32, (num_states,): from state q, all strings of at most `runs[q]` safe characters,
+            the last of them perhaps cut off, can be read, fire no label, count all of their
+            characters or none, and owe (`characters_owed`) as many as q.
     """
 
     groups: int
-    runs: NDArray[np.int32]
+    runs: Ints
 
 
-def find_safe_runs(dfa: Dfa, state: int, owed: NDArray[np.int32]) -> SafeRuns:
-    """Runs of the symbols that lead from a state to where most of them lead.
+def find_safe_runs(dfa: Dfa, state: int, owed: Ints) -> SafeRuns:
+    """Runs of the usual characters: those that lead on as most do, past the first of them.
 
     Args:
         dfa: the automaton.
         state: a live state.
         owed: of the automaton, see `characters_owed`.
     """
-    targets = dfa.next_state[state][dfa.symbol_class[: len(GROUP_OF_BYTE)]]
-    counts = np.bincount(targets)
-    counts[DEAD] = 0
-    is_unsafe = targets != counts.argmax()
-    unsafe = np.bitwise_or.reduce(np.int64(1) << GROUP_OF_BYTE[is_unsafe].astype(np.int64))
-    is_safe_class = np.zeros(dfa.next_state.shape[1], np.bool_)
-    groups = int(~unsafe) & int(_ALL_GROUPS)
-    safe = (groups >> GROUP_OF_BYTE.astype(np.int64)) & 1
-    is_safe_class[dfa.symbol_class[: len(GROUP_OF_BYTE)][safe != 0]] = True
-    return SafeRuns(
-        groups, _runs(dfa.next_state, dfa.label, dfa.char_boundary, owed, is_safe_class)
+    groups, runs = _runs(
+        dfa.next_state,
+        dfa.symbol_class,
+        dfa.label,
+        dfa.char_boundary,
+        owed,
+        state,
+        GROUP_OF_BYTE,
+        LEADS,
     )
-
-
-_ALL_GROUPS: Final = np.bitwise_or.reduce(np.int64(1) << np.unique(GROUP_OF_BYTE).astype(np.int64))
+    return SafeRuns(int(groups), runs)
 
 
 @kernel
 def _runs(
-    next_state: Ints, label: Ints, is_boundary: Bools, owed: Ints, is_safe_class: Bools
-) -> Ints:
-    """`SafeRuns.runs`, by a breadth-first search back from the states that a symbol may end at."""
+    next_state: Ints,
+    symbol_class: NDArray[np.uint16],
+    label: Ints,
+    is_boundary: Bools,
+    owed: Ints,
+    start: int,
+    group_of_byte: NDArray[np.uint8],
+    leads: Ints,
+) -> tuple[np.int64, Ints]:
+    """`SafeRuns`, by a breadth-first search back from the states that a character may end at."""
     num_states, num_classes = next_state.shape
-    table = np.zeros((num_states, num_classes), np.int32)  # of safe classes, others are dead
-    is_closed = np.zeros(num_states, np.bool_)
+    is_open = np.zeros(num_states, np.bool_)  # alive, and no label fires on coming to it
     is_counted = False
     for s in range(1, num_states):
-        is_closed[s] = label[s] != 0
+        is_open[s] = label[s] == 0
         is_counted |= is_boundary[s]
         for c in range(1, num_classes):
             if next_state[s, c] != 0:
-                is_closed[s] = False
+                is_open[s] = True
+
+    ways = np.zeros((len(leads), 3, 64), np.int32)
+    num_ways = np.zeros((len(leads), 3), np.int32)
+    for row in range(len(leads)):
+        _list_classes(symbol_class, leads[row, 0], leads[row, 1], ways[row, 0], num_ways[row], 0)
+        _list_classes(symbol_class, leads[row, 2], leads[row, 3], ways[row, 1], num_ways[row], 1)
+        _list_classes(symbol_class, np.int32(0x80), np.int32(0xBF), ways[row, 2], num_ways[row], 2)
+
+    state = _usual_after(start, next_state, symbol_class)
+    usual = _usual_after(state, next_state, symbol_class)
+    groups = np.int64(0)
+    for byte in range(0x80):
+        groups |= np.int64(1) << np.int64(group_of_byte[byte])
+    for byte in range(0x80):
+        if usual == 0 or next_state[state, symbol_class[byte]] != usual:
+            groups &= ~(np.int64(1) << np.int64(group_of_byte[byte]))
+    for row in range(len(leads)):
+        if usual != 0 and usual == _after_any(
+            state, next_state, is_open, is_boundary, owed, ways[row], num_ways[row], leads[row, 4]
+        ):
+            groups |= np.int64(1) << np.int64(FIRST_LEAD_GROUP + row)
+
+    is_safe_class = np.zeros(num_classes, np.bool_)
+    for byte in range(0x80):
+        if (groups >> np.int64(group_of_byte[byte])) & 1:
+            is_safe_class[symbol_class[byte]] = True
+    table = np.zeros((num_states, num_classes + len(leads)), np.int32)
     runs = np.full(num_states, ENDLESS, np.int32)
+    runs[0] = 0
     order = np.empty(num_states, np.int32)
     num_found = 0
-    runs[0] = 0
     for s in range(1, num_states):
         is_end = is_counted and not is_boundary[s]
         for c in range(1, num_classes):
-            if is_safe_class[c]:
+            if is_safe_class[c] and not is_end:
                 target = next_state[s, c]
                 table[s, c] = target
-                is_end |= target == 0 or is_closed[target] or owed[target] != owed[s]
+                is_end = not is_open[target] or owed[target] != owed[s]
+        for row in range(len(leads)):
+            if (groups >> np.int64(FIRST_LEAD_GROUP + row)) & 1 and not is_end:
+                target = _after_any(
+                    s, next_state, is_open, is_boundary, owed, ways[row], num_ways[row],
+                    leads[row, 4],
+                )  # fmt: skip
+                table[s, num_classes + row] = target
+                is_end = target == 0
         if is_end:
             runs[s] = 0
             order[num_found] = s
@@ -104,4 +140,88 @@ def _runs(
                 runs[before] = runs[s] + 1
                 order[num_found] = before
                 num_found += 1
-    return runs
+    return groups, runs
+
+
+@helper
+def _usual_after(state: int, next_state: Ints, symbol_class: NDArray[np.uint16]) -> int:
+    """The state that most bytes lead to; 0 where all are refused."""
+    num_leading = np.zeros(next_state.shape[0], np.int32)
+    usual = 0
+    for byte in range(256):
+        target = next_state[state, symbol_class[byte]]
+        if target != 0:
+            num_leading[target] += 1
+            if num_leading[target] > num_leading[usual]:
+                usual = int(target)
+    return usual
+
+
+@helper
+def _list_classes(
+    symbol_class: NDArray[np.uint16],
+    low: np.int32,
+    high: np.int32,
+    classes: Ints,
+    counts: Ints,
+    place: int,
+) -> None:
+    """The classes of the bytes from low to high, each once."""
+    for byte in range(low, high + 1):
+        c = symbol_class[byte]
+        is_known = False
+        for i in range(counts[place]):
+            is_known |= classes[i] == c
+        if not is_known:
+            classes[counts[place]] = c
+            counts[place] += 1
+
+
+@helper
+def _after_any(
+    state: int,
+    next_state: Ints,
+    is_open: Bools,
+    is_boundary: Bools,
+    owed: Ints,
+    ways: Ints,
+    num_ways: Ints,
+    num_following: int,
+) -> int:
+    """The state after any character of a row of `LEADS`; 0 where some lead elsewhere or nowhere.
+
+    Args:
+        state: the state before it.
+        next_state: see `Dfa`.
+        is_open: of states, see `_runs`.
+        is_boundary: see `Dfa.char_boundary`.
+        owed: see `characters_owed`.
+        ways: (3, 64), the classes of first, second and later bytes.
+        num_ways: (3,), how many those are.
+        num_following: bytes after the first.
+    """
+    after = 0
+    path = np.zeros(4, np.int32)
+    taken = np.zeros(4, np.int32)  # how many ways have been taken at each byte
+    path[0] = state
+    depth = 0
+    while depth >= 0:
+        place = min(depth, 2)
+        if taken[depth] == num_ways[place]:
+            depth -= 1
+            continue
+        target = next_state[path[depth], ways[place, taken[depth]]]
+        taken[depth] += 1
+        if not is_open[target] or owed[target] != owed[state]:
+            return 0
+        if depth == num_following:
+            if after != 0 and after != target:
+                return 0
+            after = int(target)
+        else:
+            if is_boundary[target]:
+                return 0
+            depth += 1
+            path[depth] = target
+            taken[depth] = 0
+    return after

@@ -1,7 +1,8 @@
 """Subtrees: what is read below each node of a trie, so that a whole subtree can be judged at once.
 
-Symbols are told apart by groups, few enough for the bits of a word: letters and digits are five,
-punctuation marks are one each, the bytes of UTF-8 are grouped by what may follow them.
+Tokens are read as characters of UTF-8 here, which are told apart by groups, few enough for the bits
+of a word: ASCII letters and digits are five, its other characters are one each, the rest are
+grouped by what may follow their first byte.
 """
 
 from __future__ import annotations
@@ -17,75 +18,123 @@ from grammars.masks.trie import DEPTH_SHIFT, FIRST_TOKEN, PLACE, SUBTREE_END, SY
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from grammars.automata.kernels import Ints
     from grammars.masks.trie import Trie
 
-_GROUPS: Final[tuple[bytes | range, ...]] = (
+LEADS: Final = np.array(
+    [
+        (0xC2, 0xDF, 0x80, 0xBF, 1),
+        (0xE0, 0xE0, 0xA0, 0xBF, 2),
+        (0xE1, 0xEC, 0x80, 0xBF, 2),
+        (0xED, 0xED, 0x80, 0x9F, 2),
+        (0xEE, 0xEF, 0x80, 0xBF, 2),
+        (0xF0, 0xF0, 0x90, 0xBF, 3),
+        (0xF1, 0xF3, 0x80, 0xBF, 3),
+        (0xF4, 0xF4, 0x80, 0x8F, 3),
+    ],
+    np.int32,
+)
+"""First bytes of longer characters, from and to; the second, from and to; how many bytes follow the
+first. RFC 3629, section 4."""
+
+FIRST_LEAD_GROUP: Final = 1
+"""Group of the first row of `LEADS`; the others follow."""
+
+_ASCII_GROUPS: Final = (
     b"abcdef",
     b"ghijklmnopqrstuvwxyz",
     b"ABCDEF",
     b"GHIJKLMNOPQRSTUVWXYZ",
     b"0123456789",
-    range(0x20),
+    bytes(range(0x20)),
     *(bytes([byte]) for byte in range(0x20, 0x80) if not chr(byte).isalnum()),
-    *(range(0x80, 0x90), range(0x90, 0xA0), range(0xA0, 0xC0)),
-    *(range(0xC0, 0xC2), range(0xC2, 0xE0)),
-    *(range(0xE0, 0xE1), range(0xE1, 0xED), range(0xED, 0xEE), range(0xEE, 0xF0)),
-    *(range(0xF0, 0xF1), range(0xF1, 0xF4), range(0xF4, 0xF5), range(0xF5, 0x100)),
 )
-"""Bytes that automata rarely tell apart."""
+"""Characters that automata rarely tell apart."""
+
+_MIDDLE: Final = np.int64(1 << 62)
 
 
 def _group_of_byte() -> NDArray[np.uint8]:
     group = np.zeros(NUM_BYTES, np.uint8)
-    for number, symbols in enumerate(_GROUPS, 1):
-        group[list(symbols)] = number
-    assert group.all(), "each byte is in a group"
-    assert len(_GROUPS) < 63, "groups are the bits of a positive int64"
+    for number, (first, last, *_) in enumerate(LEADS.tolist(), FIRST_LEAD_GROUP):
+        group[first : last + 1] = number
+    for number, characters in enumerate(_ASCII_GROUPS, FIRST_LEAD_GROUP + len(LEADS)):
+        group[list(characters)] = number
+    assert group.max() < 62, "groups are bits of an int64"
     return group
 
 
 GROUP_OF_BYTE: Final = _group_of_byte()
-"""uint8, (256,); group 0 has all symbols that are no bytes."""
+"""uint8, (256,): of the character that begins with a byte; 0 where none does."""
 
 
 class Subtrees(NamedTuple):
     """What is read on the ways from a node's parent to the ends of its subtree.
 
     Attributes:
-        groups: int64, (num_nodes,); bit g is set if a symbol of group g is read.
-        heights: int32, (num_nodes,); symbols on the longest way.
-        lengths: int32, (num_tokens,); symbols of each token, in the order of `Trie.token_ids`.
+        groups: int64, (num_nodes,); bit g is set if a character of group g is begun. Bit 0 is set
+            where a symbol is no part of a character, bit 62 where the node does not begin one.
+        heights: int32, (num_nodes,); characters that are begun on the way with most of them.
+        depths: int32, (num_nodes,); those begun on the way from the root to the node.
+        lengths: int32, (num_tokens,); those of each token, in the order of `Trie.token_ids`.
     """
 
     groups: NDArray[np.int64]
-    heights: NDArray[np.int32]
-    lengths: NDArray[np.int32]
+    heights: Ints
+    depths: Ints
+    lengths: Ints
 
 
 def build_subtrees(trie: Trie) -> Subtrees:
     """The subtrees of a trie."""
-    return Subtrees(*_summarise(trie.nodes, GROUP_OF_BYTE))
+    return Subtrees(*_summarise(trie.nodes, GROUP_OF_BYTE, LEADS))
 
 
 @kernel
 def _summarise(
-    nodes: NDArray[np.int32], group_of_byte: NDArray[np.uint8]
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    nodes: Ints, group_of_byte: NDArray[np.uint8], leads: Ints
+) -> tuple[NDArray[np.int64], Ints, Ints, Ints]:
     num_nodes = len(nodes) - 1
     groups = np.zeros(num_nodes, np.int64)
     heights = np.zeros(num_nodes, np.int32)
+    depths = np.zeros(num_nodes, np.int32)
     lengths = np.zeros(nodes[num_nodes, FIRST_TOKEN], np.int32)
-    for node in range(num_nodes - 1, 0, -1):
+    num_levels = 1
+    for node in range(num_nodes):
+        num_levels = max(num_levels, (nodes[node, PLACE] >> DEPTH_SHIFT) + 1)
+    missing_at = np.zeros(num_levels, np.int32)  # bytes until the character ends
+    low_at = np.zeros(num_levels, np.int32)  # from and to, of the next one
+    high_at = np.zeros(num_levels, np.int32)
+    depth_at = np.zeros(num_levels, np.int32)
+    for node in range(1, num_nodes):
         symbol = nodes[node, PLACE] & SYMBOL_MASK
-        group = np.int64(group_of_byte[symbol]) if symbol < len(group_of_byte) else np.int64(0)
-        below, height = np.int64(1) << group, np.int32(0)
+        level = nodes[node, PLACE] >> DEPTH_SHIFT
+        missing = missing_at[level - 1]
+        follows = missing > 0 and low_at[level - 1] <= symbol <= high_at[level - 1]
+        if follows:
+            groups[node] = _MIDDLE
+            missing_at[level] = missing - 1
+            low_at[level], high_at[level] = 0x80, 0xBF
+        else:
+            group = np.int64(0)
+            if missing == 0 and symbol < len(group_of_byte):
+                group = np.int64(group_of_byte[symbol])
+            groups[node] = np.int64(1) << group
+            missing_at[level] = 0
+            row = group - FIRST_LEAD_GROUP
+            if 0 <= row < len(leads):
+                low_at[level], high_at[level] = leads[row, 2], leads[row, 3]
+                missing_at[level] = leads[row, 4]
+        depth_at[level] = depth_at[level - 1] + (not follows)
+        depths[node] = depth_at[level]
+        for i in range(nodes[node, FIRST_TOKEN], nodes[node + 1, FIRST_TOKEN]):
+            lengths[i] = depth_at[level]
+    for node in range(num_nodes - 1, 0, -1):
         child = node + 1
         while child < nodes[node, SUBTREE_END]:
-            below |= groups[child]
-            height = max(height, heights[child])
+            groups[node] |= groups[child] & ~_MIDDLE
+            heights[node] = max(heights[node], heights[child])
             child = nodes[child, SUBTREE_END]
-        groups[node] = below
-        heights[node] = height + np.int32(1)
-        for i in range(nodes[node, FIRST_TOKEN], nodes[node + 1, FIRST_TOKEN]):
-            lengths[i] = nodes[node, PLACE] >> DEPTH_SHIFT
-    return groups, heights, lengths
+        if groups[node] & _MIDDLE == 0:
+            heights[node] += 1
+    return groups, heights, depths, lengths

@@ -22,6 +22,7 @@ def sort_tokens(
     longest: int,
     groups: NDArray[np.int64],
     heights: Ints,
+    depths: Ints,
     lengths: Ints,
     symbol_class: NDArray[np.uint16],
     next_state: Ints,
@@ -41,6 +42,7 @@ def sort_tokens(
         longest: the depth of the trie.
         groups: see `Subtrees`.
         heights: see `Subtrees`.
+        depths: see `Subtrees`.
         lengths: see `Subtrees`.
         symbol_class: see `Dfa`, as the next three.
         next_state: see there.
@@ -48,7 +50,7 @@ def sort_tokens(
         is_boundary: see there, `char_boundary`.
         owed: int32, (num_states,), see `characters_owed`.
         start: the state to begin in.
-        safe_groups: see `SafeRuns`: subtrees of these symbols alone are not walked; 0 for none,
+        safe_groups: see `SafeRuns`: subtrees of these characters alone are not walked; 0 for none,
             which is the plain reference.
         runs: see `SafeRuns`.
         max_leaving: the walk ends with so many tokens that fire a label.
@@ -86,7 +88,7 @@ def sort_tokens(
                 inner_ids[num_inner] = token_ids[i]
                 inner_counts[num_inner] = counted
                 if is_boundary[lexer]:
-                    inner_counts[num_inner] += lengths[i] - (level - 1)
+                    inner_counts[num_inner] += lengths[i] - (depths[node] - 1)
                 num_inner += 1
             node = after
             continue

@@ -24,33 +24,44 @@ from grammars.spec import Embed, JsonSchema
 from tests.support.tokenizers import real_vocabulary, tiny_vocabulary
 
 MAX_LEAVING = 1 << 12
-BYTES = b'"ab1- \\\xc3\xa9'
-"""Each is a class of its own here; all others are dead."""
+CHARACTERS = ('"', "a", "b", "1", "-", " ", "\\")
+"""Each is a class of its own in `dfas`; so are the first bytes of two and three, and later ones."""
+
+TWO, THREE, LATER = range(len(CHARACTERS) + 1, len(CHARACTERS) + 4)
 
 
 @st.composite
 def dfas(draw):
-    num_states = draw(st.integers(2, 6))
-    next_state = np.zeros((num_states, len(BYTES) + 1), np.int32)
+    num_states = draw(st.integers(2, 5))
+    to_last, to_next = num_states, num_states + 1  # within characters
     state = st.integers(0, num_states - 1)
     often = draw(state)
-    for row in next_state[1:]:
-        row[1:] = draw(st.lists(state | st.just(often), min_size=len(BYTES), max_size=len(BYTES)))
+    next_state = np.zeros((num_states + 2, LATER + 1), np.int32)
+    for row in next_state[1:num_states]:
+        size = len(CHARACTERS)
+        row[1 : size + 1] = draw(st.lists(state | st.just(often), min_size=size, max_size=size))
+        row[TWO], row[THREE] = draw(st.sampled_from([(to_last, to_next), (0, to_next), (0, 0)]))
+    next_state[to_next, LATER] = to_last
+    next_state[to_last, LATER] = draw(state | st.just(often))
     symbol_class = np.zeros(256, np.uint16)
-    symbol_class[list(BYTES)] = np.arange(1, len(BYTES) + 1)
-    label = np.array([NO_LABEL, *draw(st.lists(st.integers(0, 2), min_size=5, max_size=5))])
-    boundary = np.array([False, *draw(st.lists(st.booleans(), min_size=5, max_size=5))])
+    symbol_class[[ord(character) for character in CHARACTERS]] = range(1, TWO)
+    symbol_class[0xC2:0xE0], symbol_class[0xE0:0xF0] = TWO, THREE
+    symbol_class[0x80:0xC0] = LATER
+    label, boundary = np.zeros(num_states + 2, np.int32), np.zeros(num_states + 2, np.bool_)
+    label[1:num_states] = draw(st.lists(st.integers(0, 2), min_size=4, max_size=4))[
+        : num_states - 1
+    ]
     if draw(st.booleans()):
-        boundary[:] = False
-    return Dfa(
-        symbol_class, next_state, label[:num_states].astype(np.int32), 1, boundary[:num_states]
-    )
+        boundary[1:num_states] = draw(st.lists(st.booleans(), min_size=4, max_size=4))[
+            : num_states - 1
+        ]
+    return Dfa(symbol_class, next_state, label, 1, boundary)
 
 
 @given(dfas())
 @settings(max_examples=150, deadline=None)
 def test_subtrees_that_are_not_walked_are_sorted_as_if_they_were(dfa):
-    tokens = tiny_vocabulary("aaa", "a1a", "ab1", "1-1", 'a"', "b b", "é1").derive(
+    tokens = tiny_vocabulary("aaa", "a1a", "ab1", "1-1", 'a"', "b b", "é1", "€a", "a€€").derive(
         build_token_symbols
     )
     owed = np.maximum(characters_owed(dfa), 0)
@@ -79,32 +90,33 @@ def test_subtrees_that_are_not_walked_are_sorted_as_if_they_were(dfa):
 
 @given(dfas())
 @settings(max_examples=150, deadline=None)
-def test_a_run_reads_all_strings_of_safe_symbols_and_no_longer_run_does(dfa):
+def test_a_run_reads_all_strings_of_safe_characters_and_no_longer_run_does(dfa):
     owed = np.maximum(characters_owed(dfa), 0)
     safe = find_safe_runs(dfa, 1, owed)
-    symbols = [byte for byte in range(256) if safe.groups >> int(GROUP_OF_BYTE[byte]) & 1]
-    symbols = list({int(dfa.symbol_class[symbol]): symbol for symbol in symbols}.values())
-    is_counted = dfa.char_boundary.any()
+    strings = [text.encode() for text in (*CHARACTERS, "é", "€", "\ufb01", "🙂")]
+    strings = [text for text in strings if safe.groups >> int(GROUP_OF_BYTE[text[0]]) & 1]
     for state in range(1, dfa.num_states):
         for length in range(1, 4):
-            if not symbols:
-                continue
-            is_safe = all(
-                _is_safe(dfa, state, string, owed, is_counted=is_counted)
-                for string in product(symbols, repeat=length)
-            )
-            assert is_safe == (length <= safe.runs[state])
+            are_safe = [
+                _is_safe(dfa, state, characters, owed)
+                for characters in product(strings, repeat=length)
+            ]
+            assert not strings or all(are_safe) == (length <= safe.runs[state])
 
 
-def _is_safe(dfa, state, string, owed, *, is_counted):
-    for symbol in string:
-        following = dfa.step(state, symbol)
-        is_closed = dfa.label[following] != NO_LABEL and not dfa.next_state[following].any()
-        if following == DEAD or is_closed or owed[following] != owed[state]:
-            return False
+def _is_safe(dfa, state, characters, owed):
+    is_counted = dfa.char_boundary.any()
+    for character in characters:
         if is_counted and not dfa.char_boundary[state]:
             return False
-        state = following
+        for num_read, byte in enumerate(character, 1):
+            following = dfa.step(state, byte)
+            is_closed = dfa.label[following] != NO_LABEL and not dfa.next_state[following].any()
+            if following == DEAD or is_closed or owed[following] != owed[state]:
+                return False
+            if num_read < len(character) and dfa.char_boundary[following]:
+                return False
+            state = following
     return True
 
 
