@@ -11,14 +11,14 @@ import argparse
 import gc
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import torch
 
 from benchmarks.bar_chart import bar_chart
-from benchmarks.device_steps import METHODS, make_step
+from benchmarks.device_steps import METHODS, make_parts
 from benchmarks.flags import add_output_flag, positive
 from benchmarks.machine import describe_run
 from benchmarks.report import write_json
@@ -27,10 +27,16 @@ from grammars.errors import GrammarError
 from grammars.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Mapping, Sequence
 
     from benchmarks.device_decode import DecodeTime
+    from benchmarks.device_steps import Parts
     from benchmarks.tokenizer_source import TokenizerSource
+
+
+_WHOLE: Final = "step"
+_WARM_UP_STEPS: Final = 40
+"""Longer than the document, so that each sequence has met every mask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +48,15 @@ class MaskTime:
         vocab_size: rows of the model's head.
         batch_size: sequences.
         step_us: median over the steps; None where there is a refusal.
+        parts_us: medians of its parts, see `make_parts`; `wait` is for the device.
         refusal: why the method cannot do it.
     """
 
     method: str
     vocab_size: int
     batch_size: int
-    step_us: float | None
+    step_us: float | None = None
+    parts_us: Mapping[str, float] = field(default_factory=dict)
     refusal: str | None = None
 
 
@@ -82,7 +90,7 @@ def main(arguments: Sequence[str]) -> int:
         "Wall time, the device's work waited for."
         if device.type == "cuda"
         else "No CUDA device: the CPU part ran. CPU time of the process; no decode step was "
-        "measured, and 'resident' and 'pooled' are their plain torch references."
+        "measured, there is no copy, and 'resident' advances by its plain torch reference."
     )
     report = {
         "device": torch.cuda.get_device_name() if device.type == "cuda" else "cpu",
@@ -109,7 +117,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--end-token",
         metavar="TEXT",
-        help="with a tokenizer.json: spelling of the end token (default: of its tokenizer_config.json)",
+        help="with a tokenizer.json: its end token (default: as its tokenizer_config.json says)",
     )
     parser.add_argument(
         "--batch-sizes",
@@ -178,51 +186,56 @@ def _measure(
     device: torch.device,
 ) -> MaskTime:
     if vocabulary is None:
-        return MaskTime(method, 0, batch_size, None, "the tokenizer has more tokens")
+        return MaskTime(method, 0, batch_size, refusal="the tokenizer has more tokens")
     size = vocabulary.padded_size
     logits = torch.zeros((batch_size, size), device=device)
     try:
-        step = make_step(method, vocabulary, logits)
+        parts = make_parts(method, vocabulary, logits)
     except (GrammarError, ImportError) as error:
-        return MaskTime(method, size, batch_size, None, str(error))
-    return MaskTime(method, size, batch_size, _median_us(step, num_steps, device))
+        return MaskTime(method, size, batch_size, refusal=str(error))
+    parts_us = _parts_us(parts, num_steps, device)
+    return MaskTime(method, size, batch_size, parts_us.pop(_WHOLE), parts_us)
 
 
-def _median_us(step: Callable[[], None], num_steps: int, device: torch.device) -> float:
-    """Microseconds of a step, after forty steps in which every mask of the document is met."""
+def _parts_us(parts: Parts, num_steps: int, device: torch.device) -> dict[str, float]:
+    """Microseconds of a whole step and of its parts, after steps in which every mask is met."""
     on_device = device.type == "cuda"
     clock = time.perf_counter if on_device else time.process_time
-    for _ in range(40):
-        step()
-    times = []
+    if on_device:
+        parts = {**parts, "wait": torch.cuda.synchronize}
+    times: dict[str, list[float]] = {name: [] for name in (*parts, _WHOLE)}
     gc.collect()
     gc.disable()
     try:
-        for _ in range(num_steps):
-            if on_device:
-                torch.cuda.synchronize()
-            began = clock()
-            step()
-            if on_device:
-                torch.cuda.synchronize()
-            times.append(clock() - began)
+        for index in range(_WARM_UP_STEPS + num_steps):
+            if index == _WARM_UP_STEPS:
+                for of_part in times.values():
+                    of_part.clear()
+            began = before = clock()
+            for name, part in parts.items():
+                part()
+                now = clock()
+                times[name].append(now - before)
+                before = now
+            times[_WHOLE].append(before - began)
     finally:
         gc.enable()
-    return 1e6 * sorted(times)[num_steps // 2]
+    return {name: 1e6 * sorted(of_part)[num_steps // 2] for name, of_part in times.items()}
 
 
 def _print(cells: Sequence[MaskTime], decode: Sequence[DecodeTime], note: str) -> None:
     step_us = {entry.batch_size: entry.step_us for entry in decode}
     print(note)
-    headings = ("vocabulary", "batch", "method", "µs a step", "of a decode step")
-    print("{:>10} {:>5}  {:<17} {:>10} {:>17}".format(*headings))
+    headings = ("vocabulary", "batch", "method", "µs a step", "of a decode step", "parts, µs")
+    print("{:>10} {:>5}  {:<17} {:>10} {:>17}  {}".format(*headings))
     for cell in cells:
         time_text = "-" if cell.step_us is None else f"{cell.step_us:,.1f}"
+        parts = ", ".join(f"{name} {time_us:,.1f}" for name, time_us in cell.parts_us.items())
         whole = step_us.get(cell.batch_size)
         share = f"{100 * cell.step_us / whole:.1f} %" if cell.step_us and whole else "-"
         print(
             f"{cell.vocab_size:>10} {cell.batch_size:>5}  {cell.method:<17} {time_text:>10} "
-            f"{share:>17}  {cell.refusal or ''}"
+            f"{share:>17}  {cell.refusal or parts}"
         )
     for entry in decode:
         print(

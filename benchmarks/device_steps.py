@@ -6,7 +6,7 @@ the mask of its place is applied to its logits, and it advances by the document'
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 import torch
@@ -22,7 +22,7 @@ from grammars.integrations.transformers import ConstraintLogitsProcessor
 from grammars.spec import JsonSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from grammars.protocol import CompiledGrammar, GrammarMatcher
     from grammars.vocabulary import Vocabulary
@@ -39,6 +39,10 @@ DOCUMENT: Final = '{"kind":"receipt","number":4711,"tags":["new","late"],"open":
 METHODS: Final = (
     "resident", "pooled", "copied", "xgrammar", "llguidance", "outlines", "logits processor",
 )  # fmt: skip
+
+
+Parts: TypeAlias = "Mapping[str, Callable[[], None]]"
+"""What a step does, in order: name -> function."""
 
 
 class Replay:
@@ -63,8 +67,11 @@ class Replay:
         return [index for index, place in enumerate(self.places) if place == 0]
 
 
-def make_step(method: str, vocabulary: Vocabulary, logits: torch.Tensor) -> Callable[[], None]:
-    """A function that applies all masks to `logits` in place and advances every sequence.
+def make_parts(method: str, vocabulary: Vocabulary, logits: torch.Tensor) -> Parts:
+    """The parts of a step that applies all masks to `logits` in place and advances every sequence.
+
+    `fill`: the masks, or their names, on the host; `copy`: them to the device; `apply`: to the
+    logits; `advance`: every sequence by its token. A graph is one part: `replay`.
 
     Args:
         method: one of METHODS.
@@ -80,15 +87,36 @@ def make_step(method: str, vocabulary: Vocabulary, logits: torch.Tensor) -> Call
     library = method if method in ("xgrammar", "llguidance", "outlines") else "tightrope"
     compiled = get_backend(library).compile(spec, vocabulary)
     if method == "resident":
-        return _resident_step(compiled, replay, logits)
+        return _resident_parts(compiled, replay, logits)
     if method == "logits processor":
-        return _processor_step(compiled, replay, logits)
-    return _host_step(method, compiled, replay, logits)
+        return _processor_parts(compiled, replay, logits)
+    advance = _Matchers(compiled, replay)
+    if method == "pooled":
+        return _pooled_parts(advance, logits)
+    return _copied_parts(advance, logits, by_xgrammar=method == "xgrammar")
 
 
-def _resident_step(
-    compiled: CompiledGrammar, replay: Replay, logits: torch.Tensor
-) -> Callable[[], None]:
+class _Matchers:
+    """A matcher for each sequence; called, it advances all of them."""
+
+    def __init__(self, compiled: CompiledGrammar, replay: Replay) -> None:
+        self._compiled = compiled
+        self._replay = replay
+        self.all: list[GrammarMatcher] = []
+        for place in replay.places:
+            matcher = compiled.matcher()
+            for token_id in replay.token_ids[:place]:
+                assert matcher.accept_token(token_id), "the document is one of the schema"
+            self.all.append(matcher)
+
+    def __call__(self) -> None:
+        for matcher, token_id in zip(self.all, self._replay.next_tokens(), strict=True):
+            matcher.accept_token(token_id)
+        for index in self._replay.move():
+            self.all[index] = self._compiled.matcher()
+
+
+def _resident_parts(compiled: CompiledGrammar, replay: Replay, logits: torch.Tensor) -> Parts:
     """Mask and advance on the device; its graph holds both, as in a decode step."""
     tables = compiled.device_tables(DeviceBudget())  # type: ignore[attr-defined]  # ours has it
     device = logits.device
@@ -108,70 +136,91 @@ def _resident_step(
     )
     tensors = automata.tensors
 
-    def step() -> None:
-        shape_logits(logits, tensors.mask_rows, tensors.row_of_state[states], None)
+    def apply() -> None:
+        row_ids = tensors.row_of_state.index_select(0, states)
+        shape_logits(logits, tensors.mask_rows, row_ids, None)
+
+    def advance() -> None:
         following, _ = advance_states(tensors, states, document[places])
         places.add_(1).remainder_(len(document))
         states.copy_(torch.where(places == 0, base + START, following))
 
     if device.type != "cuda":
-        return step
+        return {"apply": apply, "advance": advance}
     stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]  # torch's
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
-        step()
+        apply()
+        advance()
     torch.cuda.current_stream().wait_stream(stream)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        step()
-    return graph.replay
+        apply()
+        advance()
+    return {"replay": graph.replay}
 
 
-def _host_step(
-    method: str, compiled: CompiledGrammar, replay: Replay, logits: torch.Tensor
-) -> Callable[[], None]:
-    """Masks are filled on the host, and reach the logits in the method's way."""
+def _pooled_parts(advance: _Matchers, logits: torch.Tensor) -> Parts:
+    """As the engine does it: masks by name, what is new to the pool copied."""
+    pool = MaskPool(
+        bitmask_width(logits.shape[1]),
+        max_bytes=64 * 2**20,
+        max_step_rows=len(logits),
+        device=logits.device,
+    )
+    row_ids: list[int] = []
+
+    def fill() -> None:
+        pool.begin_step()
+        shared = [matcher.shared_bitmask() for matcher in advance.all]
+        row_ids[:] = [pool.shared_row_id(row) for row in shared if row is not None]
+        pool.end_step(0)
+
+    def apply() -> None:
+        shape_logits(logits, pool.rows, to_device(row_ids, logits.device, torch.int32), None)
+
+    return {"fill": fill, "apply": apply, "advance": advance}
+
+
+def _copied_parts(advance: _Matchers, logits: torch.Tensor, *, by_xgrammar: bool) -> Parts:
+    """Rows are filled on the host, copied whole, and applied by our kernel or by xgrammar's."""
     device = logits.device
-    width = bitmask_width(logits.shape[1])
-    on_host = torch.zeros((len(logits), width), dtype=torch.int32, pin_memory=device.type == "cuda")
+    on_device = torch.zeros(
+        (len(logits), bitmask_width(logits.shape[1])), dtype=torch.int32, device=device
+    )
+    on_host = on_device if device.type == "cpu" else torch.zeros_like(on_device, device="cpu")
+    if device.type == "cuda":
+        on_host = on_host.pin_memory()
     rows = on_host.numpy()
     in_order = torch.arange(len(logits), dtype=torch.int32, device=device)
-    matchers: list[GrammarMatcher] = []
-    for place in replay.places:
-        matcher = compiled.matcher()
-        for token_id in replay.token_ids[:place]:
-            assert matcher.accept_token(token_id), "the document is one of the schema"
-        matchers.append(matcher)
-    pool = MaskPool(width, max_bytes=64 * 2**20, max_step_rows=len(logits), device=device)
-    if method == "xgrammar":
+
+    def fill() -> None:
+        for matcher, row in zip(advance.all, rows, strict=True):
+            matcher.fill_bitmask(row)
+
+    def copy() -> None:
+        on_device.copy_(on_host, non_blocking=True)
+
+    def apply() -> None:
+        shape_logits(logits, on_device, in_order, None)
+
+    def apply_by_xgrammar() -> None:
+        xgrammar.apply_token_bitmask_inplace(logits, on_device)
+
+    if by_xgrammar:
         import xgrammar  # a peer, which need not be installed
-
-    def step() -> None:
-        if method != "pooled":
-            for matcher, row in zip(matchers, rows, strict=True):
-                matcher.fill_bitmask(row)
-        if method == "pooled":
-            pool.begin_step()
-            shared = [matcher.shared_bitmask() for matcher in matchers]
-            row_ids = [pool.shared_row_id(row) for row in shared if row is not None]
-            pool.end_step(0)
-            shape_logits(logits, pool.rows, to_device(row_ids, device, torch.int32), None)
-        elif method == "xgrammar":
-            on_device = on_host.to(device, non_blocking=True)
-            xgrammar.apply_token_bitmask_inplace(logits, on_device)
-        else:
-            shape_logits(logits, on_host.to(device, non_blocking=True), in_order, None)
-        for matcher, token_id in zip(matchers, replay.next_tokens(), strict=True):
-            matcher.accept_token(token_id)
-        for index in replay.move():
-            matchers[index] = compiled.matcher()
-
-    return step
+    parts: dict[str, Callable[[], None]] = {
+        "fill": fill,
+        "copy": copy,
+        "apply": apply_by_xgrammar if by_xgrammar else apply,
+        "advance": advance,
+    }
+    if device.type == "cpu":
+        del parts["copy"]
+    return parts
 
 
-def _processor_step(
-    compiled: CompiledGrammar, replay: Replay, logits: torch.Tensor
-) -> Callable[[], None]:
+def _processor_parts(compiled: CompiledGrammar, replay: Replay, logits: torch.Tensor) -> Parts:
     """As `model.generate` calls it; all sequences go in step, since the processor begins once."""
     token_ids = replay.token_ids
     processor = ConstraintLogitsProcessor(compiled)
@@ -188,4 +237,4 @@ def _processor_step(
             written.clear()
             processor = ConstraintLogitsProcessor(compiled)
 
-    return step
+    return {"apply": step}

@@ -32,7 +32,7 @@ def add_tokenizer_flags(parser: argparse.ArgumentParser, default: str) -> None:
     parser.add_argument(
         "--end-token",
         metavar="TEXT",
-        help="with a tokenizer.json: spelling of the end token (default: of its tokenizer_config.json)",
+        help="with a tokenizer.json: its end token (default: as its tokenizer_config.json says)",
     )
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from benchmarks.tokenizer_source import TokenizerSource
 
+_DEVICE_FLAG: Final = "--device"
 _QUICK: Final = {"documents": 2, "repeats": 1, "cases": ["flat", "recursive"]}
 
 
@@ -44,6 +45,10 @@ def main(arguments: Sequence[str]) -> int:
     Returns:
         0, or 2 where the tokenizer cannot be used.
     """
+    if _DEVICE_FLAG in arguments:
+        from benchmarks.device import main as measure_steps  # needs torch
+
+        return measure_steps([flag for flag in arguments if flag != _DEVICE_FLAG])
     options = _parser().parse_args(arguments)
     console = make_console()
     os.environ.update(ONE_THREAD)  # inherited by the workers, who import their libraries then
@@ -120,6 +125,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     add_clock_flag(parser)
     add_output_flag(parser, "masks.json", "masks.svg")
+    parser.add_argument(
+        _DEVICE_FLAG,
+        action="store_true",
+        help="what a decode step pays for its masks instead: 'bench device', whose flags hold then",
+    )
     parser.add_argument(
         "--quick", action="store_true", help="two schemas with two documents each, one repeat"
     )
