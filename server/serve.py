@@ -76,7 +76,7 @@ def run_server(
             announce=lambda: announce(text),
         )
         if isinstance(loaded.engine, ProcessEngine):
-            loaded.engine.on_hopeless = server.give_up
+            loaded.engine.supervisor.on_hopeless = server.give_up
         server.run(sockets=[listener])
     if server.has_given_up:
         raise UnavailableError("the engine could not be started again; what it wrote says why")

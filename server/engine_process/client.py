@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import itertools
-import logging
-import time
 from typing import TYPE_CHECKING
 
 from engine.admission import check_request
@@ -15,8 +13,6 @@ from engine.stats import EngineCounters, EngineStats
 from engine.waiters import Waiters
 from grammars.cache import CacheStats
 from server.engine_process.channel import ChannelClosedError
-from server.engine_process.codec import CodecError
-from server.engine_process.launch import launch
 from server.engine_process.messages import (
     Abort,
     Compile,
@@ -24,17 +20,16 @@ from server.engine_process.messages import (
     CompileFailed,
     CompileRefused,
     CompileShed,
-    Died,
     Generate,
     Heartbeat,
     Outputs,
     Refused,
     Release,
-    Stop,
 )
 from server.engine_process.refusals import refusal_error
 from server.engine_process.remote import RemoteConstraint, RemoteGrammar
-from server.errors import InternalError, OverloadedError, StartupError, UnavailableError
+from server.engine_process.supervisor import EngineSupervisor
+from server.errors import InternalError, OverloadedError, UnavailableError
 from server.logs import request_id_of_task
 
 if TYPE_CHECKING:
@@ -45,15 +40,13 @@ if TYPE_CHECKING:
     from engine.request import Request
     from grammars.spec import GrammarSpec
     from server.engine_process.launch import EngineChild
-    from server.engine_process.messages import Ready, Start
+    from server.engine_process.messages import Start
     from server.engine_process.settings import EngineProcessConfig
     from server.grammar_compiler import ServedGrammar
 
-logger = logging.getLogger(__name__)
-
 
 class ProcessEngine:
-    """Speaks with the engine's process, watches it, and starts another when it dies or hangs.
+    """Speaks with the engine's process.
 
     Whatever was under way in a process that ended gets an error, what comes while there is none
     is refused at once; the next process serves what comes after.
@@ -65,8 +58,7 @@ class ProcessEngine:
         announce: told of what happens to the process.
 
     Attributes:
-        on_hopeless: called when no process could be started any more.
-        num_restarts: processes that replaced another.
+        supervisor: has the process, and replaces it.
     """
 
     def __init__(
@@ -77,44 +69,31 @@ class ProcessEngine:
         *,
         announce: Callable[[str], None],
     ) -> None:
-        self._child: EngineChild | None = child
-        self._ready: Ready = child.ready
-        self._start_message = start
-        self._settings = settings
-        self._announce = announce
-        self.on_hopeless: Callable[[], None] = lambda: None
-        self._generation = 0
-        self.num_restarts = 0
-        self._num_attempts = 0
+        self.supervisor = EngineSupervisor(
+            child, start, settings, announce=announce, take=self._take, lost=self._lost
+        )
+        self._compile_timeout_s = settings.compile_timeout_s
         self._ids = itertools.count()
         self._waiters = Waiters(self._abort)
         self._compiles: dict[int, asyncio.Future[RemoteGrammar]] = {}
         self._stats = _no_stats()
         self._cache_stats = CacheStats()
-        self._last_heard = 0.0
-        self._seconds_in_step = 0.0
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._supervising: asyncio.Task[None] | None = None
 
     @property
     def info(self) -> ModelInfo:
         """Facts about the model."""
-        return self._ready.info
+        return self.supervisor.ready.info
 
     @property
     def max_model_len(self) -> int:
         """Tokens of prompt and output together."""
-        return self._ready.max_model_len
+        return self.supervisor.ready.max_model_len
 
     @property
     def is_alive(self) -> bool:
         """Whether requests are being served."""
-        return self._child is not None
-
-    @property
-    def pid(self) -> int | None:
-        """The process id of the engine; None while there is none."""
-        return None if self._child is None else self._child.pid
+        return self.supervisor.child is not None
 
     def stats(self) -> EngineStats:
         """The state that was last told; requests on their way count as waiting."""
@@ -124,7 +103,7 @@ class ProcessEngine:
     def start(self) -> None:
         """Begin to listen; called once, from the event loop that will use the engine."""
         self._loop = asyncio.get_running_loop()
-        self._supervising = self._loop.create_task(self._supervise())
+        self.supervisor.start()
 
     def check_request(self, request: Request) -> None:
         """Refuse a request that could never run, before anything is sent to a client.
@@ -132,7 +111,7 @@ class ProcessEngine:
         Raises:
             InvalidRequestError: names the field and the way out.
         """
-        check_request(request, self._ready, self.info.padded_vocab_size)
+        check_request(request, self.supervisor.ready, self.info.padded_vocab_size)
 
     def generate(self, request: Request) -> AsyncGenerator[RequestOutput, None]:
         """Yield what each step adds to the request, the last output with a finish reason.
@@ -152,8 +131,8 @@ class ProcessEngine:
         channel.send(Generate(dataclasses.replace(request, constraint=None), grammar_id))
 
     def _abort(self, request_id: str) -> None:
-        if self._child is not None:
-            self._child.channel.send(Abort(request_id))
+        if (child := self.supervisor.child) is not None:
+            child.channel.send(Abort(request_id))
 
     async def compile(
         self, spec: GrammarSpec, *, caller: bytes = b"", closes: bool = False
@@ -176,11 +155,11 @@ class ProcessEngine:
         self._compiles[grammar_id] = answer
         channel.send(Compile(grammar_id, spec, caller, request_id_of_task.get(), closes))
         try:
-            async with asyncio.timeout(self._settings.compile_timeout_s):
+            async with asyncio.timeout(self._compile_timeout_s):
                 return await answer
         except TimeoutError as error:
             raise UnavailableError(
-                f"The constraint was not compiled within {self._settings.compile_timeout_s:g} s; "
+                f"The constraint was not compiled within {self._compile_timeout_s:g} s; "
                 "simplify it, or try again later"
             ) from error
         finally:
@@ -190,15 +169,7 @@ class ProcessEngine:
 
     async def shutdown(self) -> None:
         """End the process; those who still wait get EngineDeadError."""
-        if self._supervising is not None:
-            self._supervising.cancel()
-            await asyncio.wait({self._supervising})
-        child, self._child = self._child, None
-        self._fail_all("the engine was shut down")
-        if child is not None:
-            child.channel.send(Stop())
-            await child.channel.flush()
-            await child.end()
+        await self.supervisor.shutdown()
 
     def automaton(self, grammar: ServedGrammar) -> None:
         """Tables are in the engine's process, as grammars are."""
@@ -211,9 +182,9 @@ class ProcessEngine:
         """The compiler's end: nothing is left to do, `shutdown` ends it."""
 
     def _live_child(self) -> EngineChild:
-        if self._child is None:
+        if self.supervisor.child is None:
             raise EngineDeadError("the engine's process is being started again")
-        return self._child
+        return self.supervisor.child
 
     def _live_child_or_refuse(self) -> EngineChild:
         try:
@@ -226,7 +197,7 @@ class ProcessEngine:
         if constraint is None:
             return None
         assert isinstance(constraint, RemoteConstraint), "compiled by another compiler"
-        if constraint.grammar.generation != self._generation:
+        if constraint.grammar.generation != self.supervisor.generation:
             raise EngineDeadError("the engine's process was started again in the meantime")
         return constraint.grammar.grammar_id
 
@@ -237,55 +208,9 @@ class ProcessEngine:
             loop.call_soon_threadsafe(self._send_release, grammar_id, generation)
 
     def _send_release(self, grammar_id: int, generation: int) -> None:
-        if self._child is not None and generation == self._generation:
-            self._child.channel.send(Release(grammar_id))
-
-    # What follows runs in one task: listen until the process is lost, start another, again.
-
-    async def _supervise(self) -> None:
-        while self._child is not None:
-            began = time.monotonic()
-            reason = await self._listen(self._child)
-            if time.monotonic() - began > self._settings.engine_stable_s:
-                self._num_attempts = 0
-            await self._lose(self._child, reason)
-            await self._start_another()
-
-    async def _listen(self, child: EngineChild) -> str:
-        """Take messages until the process is lost; says why it is."""
-        self._last_heard = time.monotonic()
-        self._seconds_in_step = 0.0
-        watching = asyncio.create_task(self._watch())
-        receiving = asyncio.create_task(self._receive(child))
-        try:
-            await asyncio.wait({watching, receiving}, return_when=asyncio.FIRST_COMPLETED)
-            return (receiving if receiving.done() else watching).result()
-        finally:
-            for task in (watching, receiving):
-                task.cancel()
-
-    async def _watch(self) -> str:
-        settings = self._settings
-        while True:
-            await asyncio.sleep(settings.engine_heartbeat_s)
-            silence_s = time.monotonic() - self._last_heard
-            if silence_s > settings.engine_silence_s:
-                return f"it has been silent for {silence_s:.1f} s"
-            if self._seconds_in_step > settings.engine_step_timeout_s:
-                return f"a step has taken {self._seconds_in_step:.1f} s"
-
-    async def _receive(self, child: EngineChild) -> str:
-        try:
-            while True:
-                message = await child.channel.receive()
-                self._last_heard = time.monotonic()
-                match message:
-                    case Died(reason):
-                        return reason
-                    case _:
-                        self._take(message)
-        except (ChannelClosedError, CodecError) as error:
-            return str(error)
+        child = self.supervisor.child
+        if child is not None and generation == self.supervisor.generation:
+            child.channel.send(Release(grammar_id))
 
     def _take(self, message: object) -> None:
         match message:
@@ -293,10 +218,9 @@ class ProcessEngine:
                 self._stats = stats
                 for output in outputs:
                     self._waiters.deliver(output.request_id, output)
-            case Heartbeat(stats, seconds_in_step, grammars):
+            case Heartbeat(stats, _, grammars):
                 self._stats = stats or self._stats
                 self._cache_stats = grammars or self._cache_stats
-                self._seconds_in_step = seconds_in_step
             case Refused(request_id, parameter, reason):
                 self._waiters.deliver(request_id, InvalidRequestError(parameter, reason))
             case Compiled():
@@ -312,7 +236,7 @@ class ProcessEngine:
                 raise ChannelClosedError(f"{type(message).__name__} is not for the server")
 
     def _remote_grammar(self, message: Compiled) -> RemoteGrammar:
-        generation = self._generation
+        generation = self.supervisor.generation
         return RemoteGrammar(
             message.grammar_id,
             generation=generation,
@@ -330,49 +254,16 @@ class ProcessEngine:
         else:
             future.set_exception(answer)
 
-    async def _lose(self, child: EngineChild, reason: str) -> None:
-        logger.error("the engine's process %d is lost: %s", child.pid, reason)
-        self._announce(f"The engine's process is lost: {reason}")
-        self._child = None
-        self._generation += 1
+    def _lost(self, reason: str) -> None:
+        """There is no process any more: nothing that was asked of it will be answered."""
         self._stats = _no_stats()
         self._cache_stats = CacheStats()
-        self._fail_all("the engine has stopped")
-        await child.end(grace_s=0.0)
-
-    def _fail_all(self, reason: str) -> None:
         self._waiters.fail_all(EngineDeadError(reason))
         for future in self._compiles.values():
             if not future.done():
                 future.set_exception(
                     UnavailableError("The engine has stopped; try again in a moment")
                 )
-
-    async def _start_another(self) -> None:
-        """Start a new process, with growing pauses; give up after `max_engine_restarts` attempts.
-
-        A process that died soon after its start counts as an attempt, or one request that kills
-        each process would have the model loaded for ever.
-        """
-        settings = self._settings
-        while self._num_attempts < settings.max_engine_restarts:
-            await asyncio.sleep(settings.engine_restart_pause_s * (2**self._num_attempts - 1))
-            self._num_attempts += 1
-            try:
-                self._child = await launch(
-                    self._start_message,
-                    announce=self._announce,
-                    silence_s=settings.engine_loading_silence_s,
-                )
-            except (StartupError, OSError) as error:
-                logger.exception("the engine's process could not be replaced")
-                self._announce(f"The engine could not be started again: {error}")
-            else:
-                self._ready = self._child.ready
-                self.num_restarts += 1
-                self._announce("The engine serves again")
-                return
-        self.on_hopeless()
 
 
 def _no_stats() -> EngineStats:

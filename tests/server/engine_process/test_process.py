@@ -20,6 +20,7 @@ from engine.output import FinishReason
 from engine.request import Request, SamplingParams
 from grammars.errors import UnsatisfiableError
 from grammars.spec import Choice, JsonSchema
+from server.engine_process import supervisor
 from server.engine_process.client import ProcessEngine
 from server.engine_process.launch import launch
 from server.engine_process.messages import Start
@@ -111,7 +112,7 @@ async def test_it_generates_compiles_refuses_and_is_replaced_when_it_is_killed(t
         assert engine.stats().num_free_blocks == engine.stats().num_blocks
 
         # Killed in mid-stream: those who wait are told, and the next process serves.
-        victim = engine.pid
+        victim = engine.supervisor.child.pid
         running = [
             asyncio.create_task(collect(engine, request(f"long-{number}", max_tokens=LONG)))
             for number in range(3)
@@ -126,8 +127,8 @@ async def test_it_generates_compiles_refuses_and_is_replaced_when_it_is_killed(t
         with pytest.raises(UnavailableError, match="started again"):
             await engine.compile(Choice(("a",)))
         await until(lambda: engine.is_alive)
-        assert engine.pid != victim
-        assert engine.num_restarts == 1
+        assert engine.supervisor.child.pid != victim
+        assert engine.supervisor.num_restarts == 1
         assert await collect(engine, request()) == alone
         with pytest.raises(EngineDeadError, match="in the meantime"):
             await collect(engine, request(constraint=grammar.matcher()))
@@ -136,7 +137,7 @@ async def test_it_generates_compiles_refuses_and_is_replaced_when_it_is_killed(t
 async def test_a_process_that_hangs_is_found_out_and_replaced(tiny_folder):
     settings = replace(PATIENT, engine_silence_s=1.0)
     async with serving(tiny_folder, settings) as engine:
-        victim = engine.pid
+        victim = engine.supervisor.child.pid
         running = asyncio.create_task(collect(engine, request(max_tokens=LONG)))
         await until(lambda: engine.stats().num_running == 1)
         os.kill(victim, signal.SIGSTOP)
@@ -146,13 +147,17 @@ async def test_a_process_that_hangs_is_found_out_and_replaced(tiny_folder):
         assert (await collect(engine, request()))[1] is FinishReason.LENGTH
 
 
+async def refuse(*_args, **_options):
+    raise StartupError("no room")
+
+
 async def test_a_process_that_cannot_be_replaced_is_given_up(tiny_folder, monkeypatch):
     settings = replace(PATIENT, max_engine_restarts=2)
     async with serving(tiny_folder, settings) as engine:
         given_up = asyncio.Event()
-        engine.on_hopeless = given_up.set
-        engine._start_message = start_of(tiny_folder / "gone")
-        os.kill(engine.pid, signal.SIGKILL)
+        engine.supervisor.on_hopeless = given_up.set
+        monkeypatch.setattr(supervisor, "launch", refuse)
+        os.kill(engine.supervisor.child.pid, signal.SIGKILL)
         async with asyncio.timeout(120):
             await given_up.wait()
         assert not engine.is_alive
