@@ -13,13 +13,8 @@ from benchmarks.grammar_measure import Document, Job, measure
 from benchmarks.grammar_outcome import Broken, Measured, Refused
 from benchmarks.grammar_worker import EngineProcess, EngineStartError, WorkerSettings
 from benchmarks.grammars import main
-from benchmarks.tokenizer_source import TokenizerSource
+from tests.support.tokenizer_source import tiny_source
 from tests.support.tokenizers import TINY_PADDED_SIZE, tiny_tokenizer_json, tiny_vocabulary
-
-
-def tiny_source() -> TokenizerSource:
-    ends = tiny_vocabulary().end_token_ids
-    return TokenizerSource("tiny", tiny_tokenizer_json(), TINY_PADDED_SIZE, ends)
 
 
 def faulty(limit_s: float = 60, clock: Clock = Clock.WALL, mode: str = "") -> WorkerSettings:

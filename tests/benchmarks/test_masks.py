@@ -17,8 +17,9 @@ from benchmarks.mask_report import MaskResult, compare
 from benchmarks.mask_worker import Job, run_job
 from benchmarks.masks import main
 from benchmarks.spread import Spread
-from benchmarks.tokenizer_source import TokenizerSource, TokenizerSourceError, from_file
+from benchmarks.tokenizer_source import TokenizerSourceError, from_file
 from grammars.errors import UnsupportedError
+from tests.support.tokenizer_source import tiny_source
 from tests.support.tokenizers import TINY_PADDED_SIZE, tiny_tokenizer_json, tiny_vocabulary
 
 
@@ -138,11 +139,6 @@ def test_ratios_compare_only_schemas_that_both_write():
     )  # fmt: skip
     assert ratios.num_cases == 2
     assert list(ratios.ratios.values()) == pytest.approx([4.0] * 4)
-
-
-def tiny_source() -> TokenizerSource:
-    ends = tiny_vocabulary().end_token_ids
-    return TokenizerSource("tiny", tiny_tokenizer_json(), TINY_PADDED_SIZE, ends)
 
 
 def test_a_worker_that_takes_too_long_is_a_failure_not_a_refusal():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import anthropic
@@ -11,15 +10,11 @@ import pytest
 
 from examples import agent_loop, anthropic_loop
 from examples.agent_loop import TOOLS, AgentError, Limits, Tool, answer_call
+from tests.support.calls import hermes_call
 from tests.support.chat_server import MODEL, make_services, running
 
-
-def call(name, **arguments):
-    return f'<tool_call>\n{{"name": "{name}", "arguments": {json.dumps(arguments)}}}\n</tool_call>'
-
-
-TIMES = call("calculate", left=7, operator="*", right=6)
-BY_ZERO = call("calculate", left=7, operator="/", right=0)
+TIMES = hermes_call("calculate", left=7, operator="*", right=6)
+BY_ZERO = hermes_call("calculate", left=7, operator="/", right=0)
 
 
 def run_openai(url, *arguments):
@@ -52,7 +47,7 @@ def prompt_of(services, index):
 
 
 def test_calls_are_answered_until_the_model_answers(run):
-    answer, services = run(TIMES, f"{TIMES}\n{call('day_of_week')}", "It is 42.")
+    answer, services = run(TIMES, f"{TIMES}\n{hermes_call('day_of_week')}", "It is 42.")
     assert answer == "It is 42."
     assert len(services.engine.requests) == 3
     assert "\n42" in prompt_of(services, 1)
@@ -96,7 +91,7 @@ def test_every_limit_ends_it(run, changes, message, num_requests, capsys):
 
 def test_a_repeat_is_seen_among_parallel_calls(run):
     with pytest.raises(AgentError, match="calculate was called 2 times"):
-        run(f"{TIMES}\n{TIMES}\n{call('day_of_week')}", limits=Limits(max_repeats=1))
+        run(f"{TIMES}\n{TIMES}\n{hermes_call('day_of_week')}", limits=Limits(max_repeats=1))
 
 
 def test_a_request_that_hangs_ends_with_the_time(run):
@@ -106,4 +101,4 @@ def test_a_request_that_hangs_ends_with_the_time(run):
 
 def test_a_tool_without_arguments_is_called_with_none(run):
     tools = {"now": Tool(lambda: "noon", "The time.", {"type": "object", "properties": {}})}
-    assert run(call("now"), "It is noon.", tools=tools)[0] == "It is noon."
+    assert run(hermes_call("now"), "It is noon.", tools=tools)[0] == "It is noon."

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import openai
 import pytest
 
 from examples.agent_loop import Limits, run_agent
 from examples.mcp_bridge import OWN_SERVER, mcp_tools
+from tests.support.calls import hermes_call
 from tests.support.chat_server import MODEL, make_services, running
-
-
-def call(name, **arguments):
-    return f'<tool_call>\n{{"name": "{name}", "arguments": {json.dumps(arguments)}}}\n</tool_call>'
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +26,8 @@ def test_the_tools_are_those_of_the_server(tools):
 
 def test_the_model_calls_them_and_reads_their_answers(tools, capsys):
     services = make_services(
-        call("list_items"),
-        f"{call('take_item', item='soap', count=2)}\n{call('take_item', item='soap', count=9)}",
+        hermes_call("list_items"),
+        "\n".join(hermes_call("take_item", item="soap", count=count) for count in (2, 9)),
         "Two bars are taken.",
     )
     with (
@@ -55,7 +50,7 @@ def test_the_model_calls_them_and_reads_their_answers(tools, capsys):
 
 def test_a_call_that_the_schema_forbids_cannot_be_written(tools):
     with (
-        running(make_services(call("take_item", item="gold", count=2))) as url,
+        running(make_services(hermes_call("take_item", item="gold", count=2))) as url,
         openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client,
         pytest.raises(openai.InternalServerError),
     ):

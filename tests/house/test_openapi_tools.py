@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import httpx
@@ -13,11 +12,8 @@ from starlette.testclient import TestClient
 from examples.agent_loop import Limits, run_agent
 from examples.openapi_service import make_service
 from examples.openapi_tools import OpenApiError, ServiceError, read_operations
+from tests.support.calls import hermes_call
 from tests.support.chat_server import MODEL, make_services, running
-
-
-def call(name, **arguments):
-    return f'<tool_call>\n{{"name": "{name}", "arguments": {json.dumps(arguments)}}}\n</tool_call>'
 
 
 @pytest.fixture
@@ -44,9 +40,9 @@ def test_every_operation_is_a_tool(tools):
 
 def test_the_model_calls_them_and_reads_their_answers(tools):
     services = make_services(
-        call("add_task", body={"title": "buy milk", "priority": "high"}),
-        f"{call('finish_task', task_id=1)}\n{call('finish_task', task_id=7)}",
-        call("list_tasks", priority="high"),
+        hermes_call("add_task", body={"title": "buy milk", "priority": "high"}),
+        f"{hermes_call('finish_task', task_id=1)}\n{hermes_call('finish_task', task_id=7)}",
+        hermes_call("list_tasks", priority="high"),
         "It is done.",
     )
     with (

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.calls import hermes_call
 from tests.support.chat_server import MODEL, make_services, running
 
 FOLDER = Path(__file__).parents[2] / "examples/tutorials"
 ADDRESS = '"http://127.0.0.1:8000/v1"'
 BUILT_IN = '"smollm2-135m"'
-
-
-def call(name, **arguments):
-    return f'<tool_call>\n{{"name": "{name}", "arguments": {json.dumps(arguments)}}}\n</tool_call>'
 
 
 @pytest.fixture
@@ -51,7 +47,7 @@ def test_every_tutorial_has_a_test():
 
 def test_a_single_call_whose_result_comes_without_tools(run_script):
     shown, prompts = run_script(
-        "single_call.py", call("get_current_weather", location="Lisbon"), "It is 22 degrees."
+        "single_call.py", hermes_call("get_current_weather", location="Lisbon"), "It is 22 degrees."
     )
     assert shown == "It is 22 degrees."
     assert "Get the current weather in a place" in prompts[0]
@@ -65,9 +61,9 @@ def test_an_answer_without_a_call_ends_the_single_call_script(run_script):
 
 
 def test_parallel_calls_in_a_loop(run_script):
-    tea, cake = (call("get_price", product=name) for name in ("tea", "cake"))
+    tea, cake = (hermes_call("get_price", product=name) for name in ("tea", "cake"))
     shown, prompts = run_script(
-        "parallel_loop.py", f"Let me look.\n{tea}\n{cake}", call("add", a=3, b=5), "It is 8."
+        "parallel_loop.py", f"Let me look.\n{tea}\n{cake}", hermes_call("add", a=3, b=5), "It is 8."
     )
     assert shown == "It is 8."
     assert len(prompts) == 3
@@ -79,7 +75,9 @@ def test_parallel_calls_in_a_loop(run_script):
 
 def test_the_older_functions(run_script):
     shown, prompts = run_script(
-        "older_functions.py", call("find_book", title="Emma", year=1815), "There are two copies."
+        "older_functions.py",
+        hermes_call("find_book", title="Emma", year=1815),
+        "There are two copies.",
     )
     assert shown == "There are two copies."
     assert '{"title": "Emma", "copies": 2}' in prompts[1]
@@ -87,7 +85,7 @@ def test_the_older_functions(run_script):
 
 def test_items_of_responses_go_back_as_input(run_script):
     shown, prompts = run_script(
-        "responses_loop.py", call("get_horoscope", sign="Leo"), "You will meet a seal."
+        "responses_loop.py", hermes_call("get_horoscope", sign="Leo"), "You will meet a seal."
     )
     assert shown == "You will meet a seal."
     assert "Tell the horoscope and nothing else." in prompts[1]

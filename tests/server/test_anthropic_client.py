@@ -33,7 +33,7 @@ from server.reply.events import (
     TextEvent,
 )
 from tests.support.chat_server import make_services, running
-from tests.support.shared_data import SHARED_DATA, shared_file
+from tests.support.shared_data import SHARED_DATA, recorded_requests
 from tests.support.tiny_server import tiny_server
 
 PATH = "/v1/messages"
@@ -109,11 +109,6 @@ def test_the_tool_runner_goes_on_without_a_thread(client):
     assert [message.content[0].name for message in messages] == ["get_weather"] * 3
 
 
-def recorded(name: str) -> list[dict[str, Any]]:
-    lines = shared_file(f"wire/{name}").read_text().splitlines()
-    return [json.loads(line) for line in lines]
-
-
 @pytest.fixture(scope="module")
 def url():
     config = ServerConfig(accept_any_model=True)
@@ -123,7 +118,7 @@ def url():
 
 @pytest.mark.parametrize("name", FILES or ["anth.jsonl"])
 def test_every_recorded_request_is_answered(name, url):
-    for record in recorded(name):
+    for record in recorded_requests(name):
         path, body = record["path"], record["body"]
         if record["method"] != "POST" or not path.startswith(PATH):
             continue

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from server.config import ServerConfig, hash_api_key
+from tests.support.calls import spelled_call
 from tests.support.chat_server import (
     MODEL,
     OPEN_THINKING_TEMPLATE,
@@ -79,10 +80,6 @@ def with_required(names: object) -> dict[str, Any]:
     }
 
 
-def hermes(name: str, arguments: str) -> str:
-    return f'<tool_call>\n{{"name": "{name}", "arguments": {arguments}}}\n</tool_call>'
-
-
 def post(services, **fields: object) -> httpx.Response:
     body = {"model": MODEL, "messages": USER} | fields
     with running(services) as url:
@@ -120,7 +117,11 @@ def prompt_of(services) -> str:
 @pytest.mark.parametrize("stream", [False, True])
 def test_custom_tools_are_called_with_their_text(stream):
     """R16: the chunks, which OpenAI's stream helper cannot read but its client can."""
-    text = hermes("code", '{"input": "print(\\"é\\")\\n"}') + "\n" + hermes("f", '{"n": 1}')
+    text = (
+        spelled_call("code", '{"input": "print(\\"é\\")\\n"}')
+        + "\n"
+        + spelled_call("f", '{"n": 1}')
+    )
     services = make_services(text)
     if not stream:
         choice = choice_of(services, tools=[F, CODE], tool_choice="required")
@@ -153,7 +154,7 @@ def test_custom_tools_are_called_with_their_text(stream):
 
 def test_the_input_of_a_custom_tool_is_held_to_its_pattern():
     choice = {"type": "custom", "custom": {"name": "word"}}
-    services = make_services(hermes("word", '{"input": "abc"}'))
+    services = make_services(spelled_call("word", '{"input": "abc"}'))
     made = choice_of(services, tools=[WORD, F], tool_choice=choice)["message"]["tool_calls"]
     assert made[0]["custom"] == {"name": "word", "input": "abc"}
     constraint = post_constraint(tools=[WORD], tool_choice=choice)
@@ -190,7 +191,11 @@ def test_earlier_custom_calls_are_shown_as_they_were_made():
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize(
     ("call", "text"),
-    [("auto", hermes("f", '{"n": 1}')), ({"name": "f"}, hermes("f", '{"n": 1}')), ("none", "hi")],
+    [
+        ("auto", spelled_call("f", '{"n": 1}')),
+        ({"name": "f"}, spelled_call("f", '{"n": 1}')),
+        ("none", "hi"),
+    ],
 )
 def test_the_older_functions_are_called_by_function_call(call, text, stream):
     functions = [F["function"], {"name": "g"}]
@@ -218,7 +223,7 @@ def test_the_older_functions_are_called_by_function_call(call, text, stream):
 
 
 def test_the_older_functions_are_called_once_at_most():
-    text = hermes("f", '{"n": 1}')
+    text = spelled_call("f", '{"n": 1}')
     response = post(make_services(f"{text}\n{text}"), functions=[F["function"]])
     assert response.status_code == 500  # the script is held to the grammar
 
@@ -518,7 +523,7 @@ GRAMMAR = 'root ::= "a" root | "b"'
         (THINKING_TEMPLATE, "<think>hm</think>\n\naab", {}),
         (THINKING_TEMPLATE, "aab", {}),
         (THINKING_TEMPLATE, "aab", {"tools": [F]}),
-        (THINKING_TEMPLATE, hermes("f", '{"n": 1}'), {"tools": [F]}),
+        (THINKING_TEMPLATE, spelled_call("f", '{"n": 1}'), {"tools": [F]}),
     ],
 )
 def test_a_grammar_holds_behind_thoughts_and_beside_calls(template, text, fields):
@@ -534,7 +539,7 @@ def test_the_input_of_a_custom_tool_is_held_to_its_grammar(tool_format):
     config = ServerConfig(tool_format=tool_format)
     wanted = 'x1"\n;x2'
     text = {
-        "hermes": hermes("sql", json.dumps({"input": wanted})),
+        "hermes": spelled_call("sql", json.dumps({"input": wanted})),
         "qwen3_coder": "<tool_call>\n<function=sql>\n<parameter=input>\n"
         f"{json.dumps(wanted)}\n</parameter>\n</function>\n</tool_call>",
         "llama3_json": json.dumps({"name": "sql", "parameters": {"input": wanted}}),
@@ -603,7 +608,7 @@ def test_b037_a_required_call_streams_its_name_and_then_arguments_that_parse():
         "required": ["city", "unit"],
     }
     tool = {"type": "function", "function": {"name": "weather", "parameters": schema}}
-    services = make_services(hermes("weather", '{"city": "Pâris", "unit": "c"}'))
+    services = make_services(spelled_call("weather", '{"city": "Pâris", "unit": "c"}'))
     chunks = streamed(services, tools=[tool], tool_choice="required")
     pieces = [p for c in chunks for p in c["choices"][0]["delta"].get("tool_calls", [])]
     assert [p["function"].get("name") for p in pieces[:2]] == ["weather", None]

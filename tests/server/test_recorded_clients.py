@@ -17,16 +17,11 @@ from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
 
 from tests.support.chat_server import make_services, running
-from tests.support.shared_data import SHARED_DATA, shared_file
+from tests.support.shared_data import SHARED_DATA, recorded_requests
 
 CHAT = "/v1/chat/completions"
 RESPONSES = "/v1/responses"
 FILES = sorted(path.name for path in (SHARED_DATA / "wire").glob("*.jsonl"))
-
-
-def recorded(name: str) -> list[dict[str, Any]]:
-    lines = shared_file(f"wire/{name}").read_text().splitlines()
-    return [json.loads(line) for line in lines]
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +46,7 @@ def answer_of(url: str, body: dict[str, Any]) -> ChatCompletion:
 
 @pytest.mark.parametrize("name", FILES or ["openai.jsonl"])
 def test_every_recorded_chat_request_is_answered(name, url):
-    for record in recorded(name):
+    for record in recorded_requests(name):
         if record["path"] != CHAT:
             continue
         body = record["body"] | {"model": "tr-test", "max_tokens": 2000}
@@ -88,7 +83,7 @@ def check_document(message, body: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("name", FILES or ["openai.jsonl"])
 def test_every_recorded_response_is_given(name, url):
-    for record in recorded(name):
+    for record in recorded_requests(name):
         if record["path"] != RESPONSES:
             continue
         body = record["body"] | {"model": "tr-test", "max_output_tokens": 2000}
@@ -123,7 +118,7 @@ def check_response(answer: Response, body: dict[str, Any]) -> None:
 
 def test_every_recorded_completion_is_given(url):
     for name in FILES or ["lite.jsonl"]:
-        for record in recorded(name):
+        for record in recorded_requests(name):
             if record["path"] == "/v1/completions":
                 answer = httpx.post(f"{url}/v1/completions", json=record["body"])
                 assert answer.status_code == 200

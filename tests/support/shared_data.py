@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,3 +17,9 @@ def shared_file(name: str) -> Path:
     if not path.exists():
         pytest.skip("the shared data is not beside the repository")
     return path
+
+
+def recorded_requests(name: str) -> list[dict[str, Any]]:
+    """What clients sent, a request per line of `wire/NAME`; skips like `shared_file`."""
+    lines = shared_file(f"wire/{name}").read_text().splitlines()
+    return [json.loads(line) for line in lines]

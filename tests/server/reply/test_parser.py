@@ -16,6 +16,7 @@ from server.chat.thinking import Thinking
 from server.reply.events import CallArgumentsEvent, CallEndEvent, CallStartEvent, TextEvent
 from server.reply.message import fold
 from server.reply.parser import ReplyParser
+from tests.support.calls import spelled_call
 
 REPLY_TAGS = ReplyFormat().tags
 NAMES = ("f", "add", "write", "get_weather", "current_time", "ping")
@@ -34,10 +35,6 @@ class Case:
     tools: tuple[str, ...] = NAMES
 
 
-def call(name: str, arguments: str) -> str:
-    return f'<tool_call>\n{{"name": "{name}", "arguments": {arguments}}}\n</tool_call>'
-
-
 NESTED = '{"title": "T é", "outline": [{"h": "one", "g": "x"}, {"h": "two", "g": "y"}]}'
 CASES = [
     Case("plain text", "Hello, world.", "Hello, world."),
@@ -46,7 +43,7 @@ CASES = [
     Case("text that ends in white space", "Hello.\n\n", "Hello.\n\n"),
     Case(
         "B001 a long call",
-        call("f", '{"a": 23, "b": 0.8, "code": "ZX39"}'),
+        spelled_call("f", '{"a": 23, "b": 0.8, "code": "ZX39"}'),
         None,
         [("f", '{"a": 23, "b": 0.8, "code": "ZX39"}')],
     ),
@@ -56,20 +53,20 @@ CASES = [
         None,
         [("f", '{"q":"x"}')],
     ),
-    Case("B004 array of objects at the end", call("f", NESTED), None, [("f", NESTED)]),
-    Case("B005 no arguments", call("current_time", "{}"), None, [("current_time", "{}")]),
+    Case("B004 array of objects at the end", spelled_call("f", NESTED), None, [("f", NESTED)]),
+    Case("B005 no arguments", spelled_call("current_time", "{}"), None, [("current_time", "{}")]),
     Case(
         "B005 arguments left out", '<tool_call>{"name": "ping"}</tool_call>', None, [("ping", "{}")]
     ),
     Case(
         "B006 a call behind one without arguments",
-        call("ping", "{}") + "\n" + call("add", '{"a":1}'),
+        spelled_call("ping", "{}") + "\n" + spelled_call("add", '{"a":1}'),
         None,
         [("ping", "{}"), ("add", '{"a":1}')],
     ),
     Case(
         "B009 a brace in a string",
-        call("f", '{"cmd": "touch d/{a,b"}'),
+        spelled_call("f", '{"cmd": "touch d/{a,b"}'),
         None,
         [("f", '{"cmd": "touch d/{a,b"}')],
     ),
@@ -81,13 +78,13 @@ CASES = [
     ),
     Case(
         "B011 the closing tag in a string",
-        call("write", '{"text": "close with </tool_call> here"}'),
+        spelled_call("write", '{"text": "close with </tool_call> here"}'),
         None,
         [("write", '{"text": "close with </tool_call> here"}')],
     ),
     Case(
         "B011 and a second call",
-        call("write", '{"text": "</tool_call>"}') + call("f", "{}"),
+        spelled_call("write", '{"text": "</tool_call>"}') + spelled_call("f", "{}"),
         None,
         [("write", '{"text": "</tool_call>"}'), ("f", "{}")],
     ),
@@ -102,22 +99,29 @@ CASES = [
         "The marker <tool_call> opens a call.",
         tools=(),
     ),
-    Case("B012 a whole call, without tools", call("f", "{}"), call("f", "{}"), tools=()),
+    Case(
+        "B012 a whole call, without tools",
+        spelled_call("f", "{}"),
+        spelled_call("f", "{}"),
+        tools=(),
+    ),
     Case(
         "B015 two calls at once",
-        call("f", '{"c":"A"}') + "\n" + call("f", '{"c":"B"}'),
+        spelled_call("f", '{"c":"A"}') + "\n" + spelled_call("f", '{"c":"B"}'),
         None,
         [("f", '{"c":"A"}'), ("f", '{"c":"B"}')],
     ),
     Case(
         "B017 an unknown tool among others",
-        call("add", '{"a":1}') + call("not_offered", "{}") + call("add", '{"a":2}'),
-        call("not_offered", "{}"),
+        spelled_call("add", '{"a":1}')
+        + spelled_call("not_offered", "{}")
+        + spelled_call("add", '{"a":2}'),
+        spelled_call("not_offered", "{}"),
         [("add", '{"a":1}'), ("add", '{"a":2}')],
     ),
     Case(
         "B024 no level of escapes is added",
-        call("f", '{"q": "天气 ☔ \\u4f60"}'),
+        spelled_call("f", '{"q": "天气 ☔ \\u4f60"}'),
         None,
         [("f", '{"q": "天气 ☔ \\u4f60"}')],
     ),
@@ -173,26 +177,26 @@ CASES = [
     ),
     Case(
         "escaped quotes",
-        call("f", '{"a": "say \\"}\\" \\\\"}'),
+        spelled_call("f", '{"a": "say \\"}\\" \\\\"}'),
         None,
         [("f", '{"a": "say \\"}\\" \\\\"}')],
     ),
     Case(
         "text, call, text",
-        "Let me see.\n" + call("f", "{}") + "\nDone.\n",
+        "Let me see.\n" + spelled_call("f", "{}") + "\nDone.\n",
         "Let me see.Done.\n",
         [("f", "{}")],
     ),
     Case(
         "a tag behind a tag",
-        "<tool_call><tool_call>" + call("f", "{}"),
+        "<tool_call><tool_call>" + spelled_call("f", "{}"),
         "<tool_call><tool_call>",
         [("f", "{}")],
     ),
     Case("a closing tag alone", "a </tool_call> b", "a </tool_call> b"),
     Case(
         "B014 a call at once, thinking closed by the prompt",
-        call("f", '{"a":1}'),
+        spelled_call("f", '{"a":1}'),
         None,
         [("f", '{"a":1}')],
     ),
@@ -214,7 +218,7 @@ CASES = [
     ),
     Case(
         "thoughts, then a call",
-        "<think>\nhm\n</think>\n\n" + call("f", "{}"),
+        "<think>\nhm\n</think>\n\n" + spelled_call("f", "{}"),
         None,
         [("f", "{}")],
         "hm",
@@ -232,10 +236,10 @@ CASES = [
     Case("thoughts never closed", "hm " * 20, "", [], "hm " * 20, Thinking.OPEN),
     Case(
         "a call in thoughts is thought",
-        call("f", "{}") + "</think>ok",
+        spelled_call("f", "{}") + "</think>ok",
         "ok",
         [],
-        call("f", "{}"),
+        spelled_call("f", "{}"),
         Thinking.OPEN,
     ),
     Case("thinking is off: tags are text", "<think>a</think>b", "<think>a</think>b"),
@@ -288,8 +292,8 @@ FRAGMENTS = st.sampled_from(
         *("<", ">", "</", "{", "}", "]", '"', "\\", "\n", " ", "a", "é", "tool_call>"),
         '{"name": "f", "arguments": {',
         '{"name": "add"',
-        call("f", '{"a": 1}'),
-        call("x", "{}"),
+        spelled_call("f", '{"a": 1}'),
+        spelled_call("x", "{}"),
     ]
 )
 
@@ -353,8 +357,8 @@ def test_b046_plain_text_is_told_at_once_though_tools_are_given():
 
 def test_b026_control_tokens_are_tags_and_the_same_letters_are_text():
     parser = ReplyParser(tools=tools_named("f"), token_tags=("<tool_call>", "</tool_call>"))
-    spelled = fold(parser.feed(call("f", "{}")) + parser.finish())
-    assert spelled.content == call("f", "{}")
+    spelled = fold(parser.feed(spelled_call("f", "{}")) + parser.finish())
+    assert spelled.content == spelled_call("f", "{}")
     parser = ReplyParser(tools=tools_named("f"), token_tags=("<tool_call>", "</tool_call>"))
     events = parser.feed_tag("<tool_call>")
     events += parser.feed('\n{"name": "f", "arguments": {"a": "')
@@ -376,8 +380,11 @@ def test_a_long_text_takes_linear_steps():
     ):
         assert parse(Case("long", text), [text]).content == text
     arguments = '{"a":"' + "x" * 200_000 + '"}'
-    text = call("f", arguments)
+    text = spelled_call("f", arguments)
     message = parse(Case("long", text), [text[i : i + 4] for i in range(0, len(text), 4)])
     assert message.calls[0].arguments == arguments
     deep = '{"a":' * 10_000 + "1" + "}" * 10_000
-    assert parse(Case("deep", call("f", deep)), [call("f", deep)]).calls[0].arguments == deep
+    assert (
+        parse(Case("deep", spelled_call("f", deep)), [spelled_call("f", deep)]).calls[0].arguments
+        == deep
+    )
