@@ -88,6 +88,10 @@ KERNELS: Final[Mapping[str, Mapping[str, str]]] = {
         "sort_strings": "(uint16[::1], int32[::1], int32[::1])",
     },
     "grammars.masks.safe_runs": {
+        "_usual_groups": (
+            "(int32[:,::1], uint16[::1], int32[::1], boolean[::1], int32[::1], int64, "
+            "uint8[::1], int32[:,::1])"
+        ),
         "_runs": (
             "(int32[:,::1], uint16[::1], int32[::1], boolean[::1], int32[::1], int64, "
             "uint8[::1], int32[:,::1])"

@@ -7,6 +7,7 @@ by one to know that they can be read.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -37,6 +38,10 @@ class SafeRuns(NamedTuple):
     runs: Ints
 
 
+_known: Final[WeakKeyDictionary[Dfa, SafeRuns]] = WeakKeyDictionary()
+"""The last ones of each automaton: the next state is often of the same string."""
+
+
 def find_safe_runs(dfa: Dfa, state: int, owed: Ints) -> SafeRuns:
     """Runs of the usual characters: those that lead on as most do, past the first of them.
 
@@ -45,17 +50,45 @@ def find_safe_runs(dfa: Dfa, state: int, owed: Ints) -> SafeRuns:
         state: a live state.
         owed: of the automaton, see `characters_owed`.
     """
-    groups, runs = _runs(
-        dfa.next_state,
-        dfa.symbol_class,
-        dfa.label,
-        dfa.char_boundary,
-        owed,
-        state,
-        GROUP_OF_BYTE,
-        LEADS,
-    )
-    return SafeRuns(int(groups), runs)
+    automaton = (dfa.next_state, dfa.symbol_class, dfa.label, dfa.char_boundary, owed)
+    groups = int(_usual_groups(*automaton, state, GROUP_OF_BYTE, LEADS))
+    known = _known.get(dfa)
+    if known is None or known.groups != groups:
+        known = SafeRuns(groups, _runs(*automaton, groups, GROUP_OF_BYTE, LEADS))
+        _known[dfa] = known
+    return known
+
+
+@kernel
+def _usual_groups(
+    next_state: Ints,
+    symbol_class: NDArray[np.uint16],
+    label: Ints,
+    is_boundary: Bools,
+    owed: Ints,
+    start: int,
+    group_of_byte: NDArray[np.uint8],
+    leads: Ints,
+) -> np.int64:
+    """`SafeRuns.groups`: of the characters that all lead where most bytes lead."""
+    state = _usual_after(start, next_state, symbol_class)
+    usual = _usual_after(state, next_state, symbol_class)
+    groups = np.int64(0)
+    if usual == 0:
+        return groups
+    for byte in range(0x80):
+        groups |= np.int64(1) << np.int64(group_of_byte[byte])
+    for byte in range(0x80):
+        if next_state[state, symbol_class[byte]] != usual:
+            groups &= ~(np.int64(1) << np.int64(group_of_byte[byte]))
+    is_open = _open_states(next_state, label)
+    ways, num_ways = _ways_of(leads, symbol_class)
+    for row in range(len(leads)):
+        if usual == _after_any(
+            state, next_state, is_open, is_boundary, owed, ways[row], num_ways[row], leads[row, 4]
+        ):
+            groups |= np.int64(1) << np.int64(FIRST_LEAD_GROUP + row)
+    return groups
 
 
 @kernel
@@ -65,46 +98,21 @@ def _runs(
     label: Ints,
     is_boundary: Bools,
     owed: Ints,
-    start: int,
+    groups: int,
     group_of_byte: NDArray[np.uint8],
     leads: Ints,
-) -> tuple[np.int64, Ints]:
-    """`SafeRuns`, by a breadth-first search back from the states that a character may end at."""
+) -> Ints:
+    """`SafeRuns.runs`, by a breadth-first search back from the states that a character may end."""
     num_states, num_classes = next_state.shape
-    is_open = np.zeros(num_states, np.bool_)  # alive, and no label fires on coming to it
-    is_counted = False
-    for s in range(1, num_states):
-        is_open[s] = label[s] == 0
-        is_counted |= is_boundary[s]
-        for c in range(1, num_classes):
-            if next_state[s, c] != 0:
-                is_open[s] = True
-
-    ways = np.zeros((len(leads), 3, 64), np.int32)
-    num_ways = np.zeros((len(leads), 3), np.int32)
-    for row in range(len(leads)):
-        _list_classes(symbol_class, leads[row, 0], leads[row, 1], ways[row, 0], num_ways[row], 0)
-        _list_classes(symbol_class, leads[row, 2], leads[row, 3], ways[row, 1], num_ways[row], 1)
-        _list_classes(symbol_class, np.int32(0x80), np.int32(0xBF), ways[row, 2], num_ways[row], 2)
-
-    state = _usual_after(start, next_state, symbol_class)
-    usual = _usual_after(state, next_state, symbol_class)
-    groups = np.int64(0)
-    for byte in range(0x80):
-        groups |= np.int64(1) << np.int64(group_of_byte[byte])
-    for byte in range(0x80):
-        if usual == 0 or next_state[state, symbol_class[byte]] != usual:
-            groups &= ~(np.int64(1) << np.int64(group_of_byte[byte]))
-    for row in range(len(leads)):
-        if usual != 0 and usual == _after_any(
-            state, next_state, is_open, is_boundary, owed, ways[row], num_ways[row], leads[row, 4]
-        ):
-            groups |= np.int64(1) << np.int64(FIRST_LEAD_GROUP + row)
-
+    is_open = _open_states(next_state, label)
+    ways, num_ways = _ways_of(leads, symbol_class)
     is_safe_class = np.zeros(num_classes, np.bool_)
     for byte in range(0x80):
         if (groups >> np.int64(group_of_byte[byte])) & 1:
             is_safe_class[symbol_class[byte]] = True
+    is_counted = False
+    for s in range(1, num_states):
+        is_counted |= is_boundary[s]
     table = np.zeros((num_states, num_classes + len(leads)), np.int32)
     runs = np.full(num_states, ENDLESS, np.int32)
     runs[0] = 0
@@ -140,7 +148,32 @@ def _runs(
                 runs[before] = runs[s] + 1
                 order[num_found] = before
                 num_found += 1
-    return groups, runs
+    return runs
+
+
+@helper
+def _open_states(next_state: Ints, label: Ints) -> Bools:
+    """Which states are alive and fire no label as they are come to."""
+    num_states, num_classes = next_state.shape
+    is_open = np.zeros(num_states, np.bool_)
+    for s in range(1, num_states):
+        is_open[s] = label[s] == 0
+        for c in range(1, num_classes):
+            if next_state[s, c] != 0:
+                is_open[s] = True
+    return is_open
+
+
+@helper
+def _ways_of(leads: Ints, symbol_class: NDArray[np.uint16]) -> tuple[NDArray[np.int32], Ints]:
+    """For each row of `LEADS` the classes of first, second and later bytes, and how many."""
+    ways = np.zeros((len(leads), 3, 64), np.int32)
+    num_ways = np.zeros((len(leads), 3), np.int32)
+    for row in range(len(leads)):
+        _list_classes(symbol_class, leads[row, 0], leads[row, 1], ways[row, 0], num_ways[row], 0)
+        _list_classes(symbol_class, leads[row, 2], leads[row, 3], ways[row, 1], num_ways[row], 1)
+        _list_classes(symbol_class, np.int32(0x80), np.int32(0xBF), ways[row, 2], num_ways[row], 2)
+    return ways, num_ways
 
 
 @helper
@@ -193,7 +226,7 @@ def _after_any(
     Args:
         state: the state before it.
         next_state: see `Dfa`.
-        is_open: of states, see `_runs`.
+        is_open: of states, see `_open_states`.
         is_boundary: see `Dfa.char_boundary`.
         owed: see `characters_owed`.
         ways: (3, 64), the classes of first, second and later bytes.

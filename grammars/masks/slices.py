@@ -122,12 +122,15 @@ def build_slice(
     )
     if len(leaving) == MAX_LEAVING_TOKENS:
         return None
-    is_counted = dfa.char_boundary.any()
-    order = np.argsort(inner_counts, kind="stable") if is_counted else slice(None)
-    inner_end = np.cumsum(np.bincount(inner_counts, minlength=1))
+    if dfa.char_boundary.any():
+        inner_ids = inner_ids[np.argsort(inner_counts, kind="stable")]
+        inner_end = np.cumsum(np.bincount(inner_counts, minlength=1))
+    else:
+        inner_ids = inner_ids.copy()  # it is the beginning of a larger array
+        inner_end = np.array([len(inner_ids)])
     kind = 2 * leaving[:, 2] + leaving[:, 3]
     exits = (_build_exit(tokens, leaving[kind == one]) for one in np.unique(kind))
-    return Slice(tuple(exits), inner_ids[order].copy(), inner_end, num_words)
+    return Slice(tuple(exits), inner_ids, inner_end, num_words)
 
 
 def _build_exit(tokens: TokenSymbols, leaving: NDArray[np.int32]) -> Exit:

@@ -33,6 +33,7 @@ ENTRIES = (
     "_runs",
     "_set_bits",
     "_summarise",
+    "_usual_groups",
     "ends",
     "force",
     "sort_strings",
