@@ -34,10 +34,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+_MAX_MESSAGE_CHARS: Final = 1_900
+_MAX_PARAM_CHARS: Final = 500
 
 
 def explain_os_error(error: OSError) -> str:
@@ -47,18 +51,28 @@ def explain_os_error(error: OSError) -> str:
     return f"{error.filename}: {error.strerror}"
 
 
+def _shortened(text: str, max_chars: int) -> str:
+    """A text of which a caller wrote more than anybody reads, without its middle."""
+    if len(text) <= max_chars:
+        return text
+    num_head = max_chars * 3 // 4  # the rest: behind what was given stands the way out
+    return f"{text[:num_head]} [...] {text[num_head - max_chars :]}"
+
+
 class ServerError(Exception):
     """Base of everything that server/ raises on purpose.
 
     Args:
-        message: stands alone (what, where, the way out): clients print nothing else.
+        message: stands alone (what, where, the way out): clients print nothing else. It is
+            shortened in the middle, as `param` is: both may quote a key of megabytes.
         param: path of the field concerned, as `tools[3].function.parameters`, if there is one.
         code: OpenAI's machine-readable code, if one fits.
     """
 
     def __init__(self, message: str, *, param: str | None = None, code: str | None = None) -> None:
+        message = _shortened(message, _MAX_MESSAGE_CHARS)
         self.message = message
-        self.param = param
+        self.param = None if param is None else _shortened(param, _MAX_PARAM_CHARS)
         self.code = code
         super().__init__(message)
 

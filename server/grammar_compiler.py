@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 _MAX_REFUSALS: Final = 1024
 """Refused specs that are remembered, by their digests."""
 
+_MAX_REFUSAL_CHARS: Final = 4_000
+"""Of a refusal that is remembered; those that quote more of their spec would fill the memory."""
+
 
 class ServedGrammar(Protocol):
     """A compiled grammar, wherever it lives."""
@@ -78,6 +81,11 @@ def fewest_tokens(grammar: CompiledGrammar) -> int | None:
         return grammar.matcher().min_tokens_to_complete()
     except BackendError:
         return None
+
+
+def _num_chars(error: GrammarError) -> int:
+    """About what a refusal takes."""
+    return sum(len(str(field)) for field in (error, *vars(error).values()))
 
 
 class GrammarCompiler:
@@ -150,7 +158,8 @@ class GrammarCompiler:
         try:
             grammar = self._compile_spec(spec)
         except GrammarError as error:
-            self._refusals[digest] = copy.copy(error)
+            if _num_chars(error) <= _MAX_REFUSAL_CHARS:
+                self._refusals[digest] = copy.copy(error)
             while len(self._refusals) > _MAX_REFUSALS:
                 self._refusals.popitem(last=False)
             raise

@@ -40,6 +40,23 @@ async def test_what_was_refused_is_not_compiled_again_for_a_while():
     compiler.close()
 
 
+@pytest.mark.parametrize("field", ["reason", "pointer", "keyword", "place"])
+async def test_a_refusal_that_quotes_much_of_its_spec_is_not_kept(field):
+    compiled = []
+
+    def compile_spec(spec):
+        compiled.append(spec.pattern)
+        raise UnsupportedError(**({"reason": "no"} | {field: "k" * 100_000}))
+
+    compiler = GrammarCompiler(compile_spec, max_concurrent=1, max_waiting=1)
+    for _ in range(2):
+        with pytest.raises(UnsupportedError):
+            await compiler.compile(Regex("a"))
+    assert compiled == ["a", "a"]
+    assert not compiler._refusals
+    compiler.close()
+
+
 async def test_errors_keep_their_fields_when_they_are_told_again():
     def compile_spec(spec):
         raise LimitExceededError("max_states", 5, "a pattern")
