@@ -69,5 +69,6 @@ def test_the_middle_is_left_out():
     assert error.message.startswith("metadata.kkk")
     assert error.message.endswith("kkk: at most 3; send fewer")
     assert " [...] " in error.message
+    assert error.param is not None
     assert error.param.startswith("metadata.kkk")
     assert " [...] " in error.param
