@@ -44,7 +44,7 @@ def check_quantization(quantization: Quantization, device: torch.device) -> None
         raise InvalidConfigError(
             "quantization",
             quantization,
-            "needs bitsandbytes, which is not installed: pip install 'tightrope[quantization]'; "
+            "needs bitsandbytes, which is not installed: pip install bitsandbytes; "
             "int8 needs nothing",
         )
     try:

@@ -84,7 +84,6 @@ def import_library(module: str, distribution: str) -> ModuleType:
     except ImportError as error:
         raise BackendError(
             f"this grammar backend needs {distribution}: pip install {distribution}"
-            " (or pip install 'tightrope[backends]')"
         ) from error
 
 

@@ -141,7 +141,7 @@ def test_int4_without_its_library_is_refused_before_anything_is_loaded(monkeypat
         quantization.check_quantization("int4", CPU)
     assert str(caught.value) == (
         "quantization=int4: needs bitsandbytes, which is not installed: "
-        "pip install 'tightrope[quantization]'; int8 needs nothing"
+        "pip install bitsandbytes; int8 needs nothing"
     )
 
 

@@ -290,5 +290,4 @@ def test_a_missing_library_is_told_with_the_pip_line(monkeypatch, name, module, 
         get_backend(name)
     assert str(error.value) == (
         f"this grammar backend needs {distribution}: pip install {distribution}"
-        " (or pip install 'tightrope[backends]')"
     )
