@@ -14,7 +14,8 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from engine.attention.cuda_backend import CudaAttention
-from engine.decode_graphs import DecodeGraphs, DecodingRow
+from engine.decode_buffers import DecodingRow
+from engine.decode_graphs import DecodeGraphs
 from engine.device.automata import FREE, ResidentAutomata
 from engine.device.bitmask import bitmask_width
 from engine.kv_cache import KVCache

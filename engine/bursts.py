@@ -12,7 +12,7 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engine.decode_graphs import DecodingRow
+from engine.decode_buffers import DecodingRow
 from engine.device.automata import FREE
 from engine.ending import avoided_token_ids
 from engine.sampler.sampler import SampledToken
@@ -59,14 +59,14 @@ class Bursts:
         num_steps = min(self._graphs.max_steps, *(s.num_tokens_left for s in sequences))
         if num_steps < 2 or not self._scheduler.reserve(num_steps):
             return []
-        states = self._states(sequences)
-        if states is None:
-            return []
-        rows = [
-            _row(sequence, state, num_steps)
-            for sequence, state in zip(sequences, states, strict=True)
-        ]
         try:
+            states = self._states(sequences)
+            if states is None:
+                return []
+            rows = [
+                _row(sequence, state, num_steps)
+                for sequence, state in zip(sequences, states, strict=True)
+            ]
             burst = self._graphs.run(rows)
         except Exception:
             # Single steps compute the same again, and tell whose fault it was. A model that cannot

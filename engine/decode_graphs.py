@@ -16,10 +16,10 @@ import torch
 
 from engine.attention.context import AttentionContext
 from engine.attention.interface import CONTEXT_KEYWORD
-from engine.block_pool import NULL_BLOCK
-from engine.device.automata import FREE, advance_states
+from engine.decode_buffers import DecodeBuffers
+from engine.device.automata import advance_states
 from engine.device.shaping import shape_logits
-from engine.sampler.draw import RowParams, draw_tokens_by, usable_temperature
+from engine.sampler.draw import draw_tokens_by
 from engine.sampler.sampler import largest_logits
 
 if TYPE_CHECKING:
@@ -28,35 +28,13 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
     from engine.attention.context import AttentionBackend
+    from engine.decode_buffers import DecodingRow
     from engine.device.automata import ResidentAutomata
     from engine.kv_cache import KVCache
 
 _WARM_UP_STEPS: Final = 2
 """Before a capture, so that kernels are compiled and libraries have their workspaces (CUDA C++
 Programming Guide, section "CUDA Graphs"; torch.cuda.graph wants a warm-up on a side stream)."""
-
-
-@dataclass(frozen=True, slots=True)
-class DecodingRow:
-    """One sequence at the beginning of a burst.
-
-    Args:
-        token_id: its last token, not computed yet.
-        position: of that token.
-        block_ids: with room for all tokens of the burst.
-        state: of the resident automata.
-        temperature: 0: greedy.
-        min_p: see `SamplingParams`.
-        uniforms: a random number in [0, 1) for each step.
-    """
-
-    token_id: int
-    position: int
-    block_ids: Sequence[int]
-    state: int
-    temperature: float
-    min_p: float
-    uniforms: Sequence[float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,65 +48,6 @@ class Burst:
 
     token_ids: torch.Tensor
     is_usable: torch.Tensor
-
-
-class _Buffers:
-    """What a step reads and writes, for batches of one size; none of it is ever replaced."""
-
-    def __init__(
-        self, size: int, max_blocks: int, max_steps: int, vocab_size: int, device: torch.device
-    ) -> None:
-        def zeros(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-            return torch.zeros(shape, dtype=dtype, device=device)
-
-        self.token_ids = zeros((size,), torch.int64)
-        self.positions = zeros((size,), torch.int64)
-        self.seq_lens = zeros((size,), torch.int32)
-        self.block_tables = zeros((size, max_blocks), torch.int32)
-        self.states = zeros((size,), torch.int32)
-        self.is_live = zeros((size,), torch.int32)
-        self.is_greedy = zeros((size,), torch.bool)
-        self.uniforms = zeros((max_steps, size), torch.float64)
-        self.step = zeros((1,), torch.int64)
-        self.chosen = zeros((max_steps, size), torch.int64)
-        self.is_usable = zeros((max_steps, size), torch.bool)
-        self.logits_rows = torch.arange(size, device=device)
-        self.query_start = np.arange(size + 1, dtype=np.int32)
-        self.params = RowParams(
-            temperature=torch.ones((size, 1), device=device),
-            top_k=torch.full((size, 1), vocab_size, dtype=torch.int64, device=device),
-            top_p=torch.ones((size, 1), dtype=torch.float64, device=device),
-            min_p=torch.zeros((size, 1), device=device),
-            uniform=zeros((size, 1), torch.float64),
-            has_min_p=True,
-            is_filtered=[False] * size,
-        )
-
-    def load(self, rows: Sequence[DecodingRow]) -> None:
-        """Put the sequences in; what is left over pads: it attends to the null block alone."""
-        size, max_blocks = self.block_tables.shape
-        tables = np.full((size, max_blocks), NULL_BLOCK, np.int32)
-        for index, row in enumerate(rows):
-            tables[index, : len(row.block_ids)] = row.block_ids
-        num_steps = len(rows[0].uniforms)
-
-        def fill(target: torch.Tensor, values: list[float] | list[int], padding: float) -> None:
-            padded = [*values, *[padding] * (size - len(rows))]
-            target.copy_(torch.tensor(padded, dtype=target.dtype).view(target.shape))
-
-        self.block_tables.copy_(torch.from_numpy(tables))
-        fill(self.token_ids, [row.token_id for row in rows], 0)
-        fill(self.positions, [row.position for row in rows], 0)
-        fill(self.seq_lens, [row.position + 1 for row in rows], 1)
-        fill(self.states, [row.state for row in rows], FREE)
-        fill(self.is_live, [1] * len(rows), 0)
-        fill(self.is_greedy, [int(row.temperature == 0) for row in rows], 1)
-        fill(self.params.temperature, [usable_temperature(row.temperature) for row in rows], 1)
-        fill(self.params.min_p, [row.min_p for row in rows], 0.0)
-        uniforms = torch.zeros((num_steps, size), dtype=torch.float64)
-        uniforms[:, : len(rows)] = torch.tensor([row.uniforms for row in rows]).T
-        self.uniforms[:num_steps].copy_(uniforms)
-        self.step.zero_()
 
 
 class DecodeGraphs:
@@ -165,7 +84,7 @@ class DecodeGraphs:
         self.max_steps = max_steps
         self._sizes = (max_blocks, max_steps, vocab_size)
         self._device = model.device
-        self._buffers: dict[int, _Buffers] = {}
+        self._buffers: dict[int, DecodeBuffers] = {}
         self._steps: dict[tuple[int, bool], Callable[[], None]] = {}
         # Graphs run one after the other and leave nothing in their memory, so they share it.
         self._graph_pool = torch.cuda.graph_pool_handle() if self._device.type == "cuda" else None
@@ -186,7 +105,7 @@ class DecodeGraphs:
         size = next(size for size in self._batch_sizes if size >= len(rows))
         buffers = self._buffers.get(size)
         if buffers is None:
-            buffers = self._buffers[size] = _Buffers(size, *self._sizes, self._device)
+            buffers = self._buffers[size] = DecodeBuffers(size, *self._sizes, self._device)
         draws = any(row.temperature > 0 for row in rows)
         step = self._steps.get((size, draws))
         if step is None:
@@ -200,7 +119,7 @@ class DecodeGraphs:
             is_usable=buffers.is_usable[:num_steps, : len(rows)].cpu().clone(),
         )
 
-    def _make_step(self, buffers: _Buffers, *, draws: bool) -> Callable[[], None]:
+    def _make_step(self, buffers: DecodeBuffers, *, draws: bool) -> Callable[[], None]:
         """A callable that decodes one token: a captured graph on CUDA, else the function."""
 
         def step() -> None:
@@ -208,13 +127,8 @@ class DecodeGraphs:
 
         if self._device.type != "cuda":
             return step
-        # While nothing is loaded every row is padding, so running it changes the null block alone.
-        buffers.is_live.zero_()
-        buffers.block_tables.fill_(NULL_BLOCK)
-        buffers.positions.zero_()
-        buffers.seq_lens.fill_(1)
-        buffers.states.fill_(FREE)
-        buffers.step.zero_()
+        # While every row is padding, a step changes the null block alone.
+        buffers.clear()
         stream = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call]  # torch's
         stream.wait_stream(torch.cuda.current_stream(self._device))
         with torch.cuda.stream(stream):
@@ -228,7 +142,7 @@ class DecodeGraphs:
             step()
         return graph.replay
 
-    def _step(self, buffers: _Buffers, *, draws: bool) -> None:
+    def _step(self, buffers: DecodeBuffers, *, draws: bool) -> None:
         logits = self._logits(buffers)
         tensors = self.automata.tensors
         row_ids = tensors.row_of_state.index_select(0, buffers.states)
@@ -248,7 +162,7 @@ class DecodeGraphs:
         buffers.seq_lens.add_(buffers.is_live)
         buffers.step.add_(1)
 
-    def _logits(self, buffers: _Buffers) -> torch.Tensor:
+    def _logits(self, buffers: DecodeBuffers) -> torch.Tensor:
         """float32, (size, padded_vocab_size)."""
         block_size = self._kv_cache.block_size
         block = (buffers.positions // block_size).unsqueeze(1)

@@ -94,11 +94,17 @@ class Engine:
         """Queue a request.
 
         Raises:
-            InvalidRequestError: it could never run, or its id is in use.
+            InvalidRequestError: it could never run, or its id or its constraint is in use.
         """
         self.check_request(request)
         if request.request_id in self._sequences:
             raise InvalidRequestError("request_id", f"{request.request_id} is in use")
+        for live in self._sequences.values():
+            if request.constraint is not None and live.request.constraint is request.constraint:
+                raise InvalidRequestError(
+                    "constraint",
+                    f"it is the state of {live.request.request_id}; make one for each request",
+                )
         sequence = Sequence.from_request(
             request,
             arrival=next(self._arrivals),

@@ -6,8 +6,6 @@ import logging
 from typing import TYPE_CHECKING, TypeAlias
 
 import torch
-from safetensors import SafetensorError
-from transformers import AutoModelForCausalLM
 
 from engine.attention.cpu_backend import CpuAttention
 from engine.batch_invariance import MAX_PROBE_SEQS, find_row_multiple
@@ -16,9 +14,9 @@ from engine.device.automata import ResidentAutomata
 from engine.device.bitmask import bitmask_width
 from engine.device.current_device import current_device
 from engine.engine import Engine
-from engine.errors import ModelRefusedError
 from engine.kv_cache import KVCache, bytes_per_token, cache_dtype
 from engine.load_guard import check_architecture, check_numbers, eager_logits, measure_layers
+from engine.model_folder import context_len, eos_token_ids, load_model
 from engine.model_info import ModelInfo
 from engine.model_runner import ModelRunner
 from engine.packed_linear import can_pack, pack_linear_layers
@@ -65,38 +63,6 @@ def load_engine(
     progress("weights")
     model = load_model(model_folder, dtype=dtype)
     return build_engine(model, config, name=model_folder.name, device=device, progress=progress)
-
-
-def load_model(model_folder: Path, *, dtype: torch.dtype) -> PreTrainedModel:
-    """The model on the CPU, in eval mode; safetensors only, no code from the folder, no network.
-
-    Raises:
-        ModelRefusedError: there is no loadable model in the folder, or it lacks weights.
-    """
-    model: PreTrainedModel
-    loading: dict[str, set[str]]
-    try:
-        model, loading = AutoModelForCausalLM.from_pretrained(  # type: ignore[misc]  # a pair now
-            model_folder,
-            output_loading_info=True,
-            dtype=dtype,
-            device_map=None,
-            attn_implementation="eager",
-            use_safetensors=True,
-            trust_remote_code=False,
-            local_files_only=True,
-        )
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
-        raise ModelRefusedError(f"{model_folder.name} cannot be loaded: {error}") from error
-    # transformers fills missing weights with random numbers and only warns.
-    missing = sorted(loading["missing_keys"])
-    if missing:
-        raise ModelRefusedError(
-            f"{model_folder.name} lacks {len(missing)} of the model's weights, {missing[0]} first; "
-            "its files are incomplete or of another architecture"
-        )
-    model.eval()  # type: ignore[no-untyped-call]
-    return model
 
 
 def build_engine(
@@ -194,36 +160,6 @@ def _build_engine(
         info,
         graphs=_decode_graphs(model, kv_cache, backend, resolved, padded_vocab_size, row_multiple),
     )
-
-
-def context_len(model: PreTrainedModel) -> int:
-    """The longest sequence that the model supports with frequencies that never change.
-
-    Dynamic and long RoPE choose their frequencies by the longest sequence of the batch once it
-    passes the original length, so one request would change the others; up to there they are exact.
-    """
-    config = model.config.get_text_config()
-    longest = int(config.max_position_embeddings)
-    rope = getattr(config, "rope_parameters", None) or {}
-    kinds = [rope] if "rope_type" in rope else [kind for kind in rope.values() if kind]
-    for kind in kinds:
-        if kind.get("rope_type") in ("dynamic", "longrope"):
-            original = kind.get("original_max_position_embeddings")
-            longest = min(longest, int(original or longest))
-    return longest
-
-
-def eos_token_ids(model: PreTrainedModel, padded_vocab_size: int) -> tuple[int, ...]:
-    """End-of-sequence ids of the generation config, then those of the model's config.
-
-    Configs that hold ids which the model cannot write (-1, or one past the head) exist; such an id
-    never ends anything and is left out.
-    """
-    found: list[int] = []
-    for config in (model.generation_config, model.config.get_text_config()):
-        ids = getattr(config, "eos_token_id", None)
-        found += [ids] if isinstance(ids, int) else ids or []
-    return tuple(token_id for token_id in dict.fromkeys(found) if 0 <= token_id < padded_vocab_size)
 
 
 def _attention_backend(device: torch.device) -> AttentionBackend:

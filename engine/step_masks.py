@@ -125,32 +125,48 @@ class StepMasks:
             How many of the step's own rows are used now.
 
         Raises:
-            BaseException: whatever the constraint raises.
+            BaseException: whatever the constraint raises; it is where it was all the same.
         """
-        sequence, constraint = job.sequence, job.sequence.request.constraint
+        constraint = job.sequence.request.constraint
         assert constraint is not None, "only constrained sequences have masks"
-        closes = sequence.request.on_length == "close"
-        for index in range(job.num_rows):
-            ahead = job.draft_token_ids[:index]
-            if ahead and not constraint.accept_token(ahead[-1]):
-                raise RuntimeError("a draft that was legal is refused")
-            avoided = avoided_token_ids(sequence, ahead)
-            shared = None if closes or avoided else constraint.shared_bitmask()
-            if shared is not None:
-                made.row_ids.append(self.pool.shared_row_id(shared))
-                made.is_narrowed.append(False)
-                continue
-            tokens_left = sequence.num_tokens_left - index if closes else None
-            row = self.pool.own_row(num_own)
-            is_narrowed = fill_row(row, constraint, avoided, tokens_left=tokens_left)
-            if not row.any():
-                raise NoTokenAllowedError
-            made.row_ids.append(self.pool.own_row_id(num_own))
-            made.is_narrowed.append(is_narrowed)
-            num_own += 1
-        if job.draft_token_ids:
-            constraint.rollback(len(job.draft_token_ids))
+        num_ahead = 0
+        try:
+            num_own += self._make_mask(job.sequence, constraint, (), made, num_own)
+            for token_id in job.draft_token_ids:
+                if not constraint.accept_token(token_id):
+                    raise RuntimeError("a draft that was legal is refused")
+                num_ahead += 1
+                ahead = job.draft_token_ids[:num_ahead]
+                num_own += self._make_mask(job.sequence, constraint, ahead, made, num_own)
+        finally:
+            if num_ahead:
+                constraint.rollback(num_ahead)
         return num_own
+
+    def _make_mask(
+        self,
+        sequence: LiveSequence,
+        constraint: Constraint,
+        ahead: tuple[int, ...],
+        made: MadeMasks,
+        num_own: int,
+    ) -> bool:
+        """Make the mask behind the drafts `ahead`; whether it took one of the step's own rows."""
+        closes = sequence.request.on_length == "close"
+        avoided = avoided_token_ids(sequence, ahead)
+        shared = None if closes or avoided else constraint.shared_bitmask()
+        if shared is not None:
+            made.row_ids.append(self.pool.shared_row_id(shared))
+            made.is_narrowed.append(False)
+            return False
+        tokens_left = sequence.num_tokens_left - len(ahead) if closes else None
+        row = self.pool.own_row(num_own)
+        is_narrowed = fill_row(row, constraint, avoided, tokens_left=tokens_left)
+        if not row.any():
+            raise NoTokenAllowedError
+        made.row_ids.append(self.pool.own_row_id(num_own))
+        made.is_narrowed.append(is_narrowed)
+        return True
 
 
 def fill_row(

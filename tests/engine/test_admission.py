@@ -11,7 +11,7 @@ from engine.config import EngineConfig
 from engine.errors import InvalidConfigError, InvalidRequestError
 from engine.request import Request, SamplingParams
 from engine.resolved_config import resolve_config, resolve_device
-from tests.engine.support import prompt, tiny_engine
+from tests.engine.support import Script, greedy, prompt, tiny_engine
 
 DEFAULTS: dict[str, Any] = {"max_tokens": 4}
 
@@ -113,6 +113,17 @@ def test_an_id_that_is_in_use_is_refused(engine):
         engine.add_request(request)
     assert str(caught.value) == "request_id: x is in use"
     engine.abort("x")
+
+
+def test_a_constraint_is_the_state_of_one_request_alone(engine):
+    constraint = Script([{5}] * 30)
+    engine.add_request(Request("first", prompt(5), greedy(9), constraint))
+    with pytest.raises(InvalidRequestError) as caught:
+        engine.add_request(Request("second", prompt(5), greedy(9), constraint))
+    assert str(caught.value) == "constraint: it is the state of first; make one for each request"
+    engine.abort("first")
+    engine.add_request(Request("second", prompt(5), greedy(9), constraint))
+    engine.abort("second")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 from engine.config import EngineConfig
 from engine.errors import ModelRefusedError
-from engine.load import build_engine, context_len, load_engine
+from engine.load import build_engine, load_engine
+from engine.model_folder import context_len
 from tests.engine.support import (
     VOCAB_SIZE,
     greedy,

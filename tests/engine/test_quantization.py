@@ -11,7 +11,8 @@ from torch import nn
 from engine import quantization
 from engine.config import EngineConfig
 from engine.errors import InvalidConfigError, ModelRefusedError
-from engine.load import build_engine, load_model
+from engine.load import build_engine
+from engine.model_folder import load_model
 from engine.output import FinishReason
 from engine.quantization import num_weight_bytes, quantize_linear_layers
 from engine.quantized_linear import Int4Linear, Int8Linear

@@ -124,6 +124,8 @@ def test_a_constraint_that_fails_leaves_the_others_theirs(masks, fault, sentence
     assert len(sets) == 2 + bad.num_rows
     assert (sets[0], sets[-1]) == ({7}, {8})
     assert made.errors == [None, sentence, None]
+    constraint = bad.sequence.request.constraint
+    assert constraint.accepted == [], "a step that is repeated would begin somewhere else"
     assert made.row_ids[-2] == ALL_TOKENS
 
 

@@ -172,6 +172,29 @@ def test_after_a_failed_burst_there_are_only_single_steps(monkeypatch):
     assert tries == [1]
 
 
+def test_tables_that_lose_a_text_leave_it_to_single_steps(compiled):
+    class Lost:
+        """The tables of an array, without any way on."""
+
+        def __init__(self, tables):
+            self._tables = tables
+
+        def __getattr__(self, name):
+            return getattr(self._tables, name)
+
+        def next_state(self, _state, _token_id):
+            raise KeyError("no such state")
+
+    grammar, tables = compiled["array"]
+    sampling = greedy(20, ignore_eos=False)
+
+    def request(automaton):
+        return Request("only", prompt(7), sampling, grammar.matcher(), automaton=automaton)
+
+    expected = run_all(make_engine(), [request(None)])
+    assert run_all(make_engine(max_burst_steps=4), [request(Lost(tables))]) == expected
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("model_type", ["llama", "gemma2", "gpt_oss"])
 def test_captured_steps_give_the_tokens_of_single_steps(model_type, compiled):
