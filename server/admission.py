@@ -23,6 +23,7 @@ from server.errors import (
     UnavailableError,
 )
 from server.logs import new_sequence_id
+from server.openai_subset import check_openai_schemas
 from server.sampling import choice_seed, sampling_params
 from server.tool_choice import CallMode, tool_use
 from server.wire.checks import check_chat_request, check_openai_names, check_options, stop_strings
@@ -144,6 +145,8 @@ async def admit(
         request, max_choices=config.max_choices, max_json_depth=config.max_json_depth
     )
     _check_schema_sizes(tools, document, config.max_schema_chars)
+    if config.schema_policy == "openai":
+        check_openai_schemas(request, tools)
     check_capacity(services, request.n or 1)
 
     if prompt is None:

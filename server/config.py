@@ -16,6 +16,8 @@ _MAX_INT_DIGITS: Final = 4300
 _MAX_JSON_DEPTH: Final = 256
 """Walks of a body are recursive, with a few frames of Python's 1,000 a level."""
 
+SchemaPolicy: TypeAlias = OneOf["exact", "openai"]
+
 ToolFormatName: TypeAlias = OneOf[
     "auto",
     "hermes",
@@ -50,6 +52,8 @@ class ServerConfig:
         api_key_hashes: SHA-256 digests of the accepted keys (see `hash_api_key`); empty: no key is
             needed. Keys themselves are not kept.
         tool_format: how the model writes tool calls; auto: as its chat template shows.
+        schema_policy: which schemas are taken with `strict: true`. exact: all that can be enforced;
+            openai: of these, only what OpenAI's own API takes, to try a program before it asks it.
         grammar_backend: name of the grammar backend, "tightrope" is our own.
         grammar_cache_bytes: memory for compiled grammars, in bytes as they are counted; the process
             grows by about half as much again.
@@ -102,6 +106,7 @@ class ServerConfig:
     cors_origins: tuple[str, ...] = ()
     api_key_hashes: tuple[bytes, ...] = ()
     tool_format: ToolFormatName = "auto"
+    schema_policy: SchemaPolicy = "exact"
     grammar_backend: str = "tightrope"
     grammar_cache_bytes: int = 128 * 2**20
     max_concurrent_compiles: int = 2
@@ -141,6 +146,11 @@ class ServerConfig:
         if self.tool_format not in get_args(ToolFormatName):
             known = ", ".join(get_args(ToolFormatName))
             raise ValueError(f"tool_format: {self.tool_format!r} is unknown; use one of {known}")
+        if self.schema_policy not in get_args(SchemaPolicy):
+            known = ", ".join(get_args(SchemaPolicy))
+            raise ValueError(
+                f"schema_policy: {self.schema_policy!r} is unknown; use one of {known}"
+            )
         for alias in self.model_alias:
             name, _, target = alias.partition("=")
             if not name or not target:

@@ -47,7 +47,13 @@ def declared_tools(request: ChatCompletionRequest) -> tuple[CallableTool, ...]:
 
 def _function_tool(function: FunctionDefinition, param: str) -> CallableTool:
     schema = argument_schema(function, param)
-    return CallableTool(function.name, schema, function.description, param=param)
+    return CallableTool(
+        function.name,
+        schema,
+        function.description,
+        param=param,
+        is_strict=bool(function.strict),
+    )
 
 
 def _custom_tool(tool: CustomDefinition, param: str) -> CallableTool:

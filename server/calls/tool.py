@@ -41,6 +41,7 @@ class CallableTool:
         input_grammar: of a custom tool: what its input may be, as content of a JSON string.
         input_pattern: of a custom tool: the same as a pattern, which the schema has in brackets.
         param: path of the schema in the request, for errors.
+        is_strict: whether it asks for `strict`; calls are bound to the schema in any case.
     """
 
     name: str
@@ -50,6 +51,7 @@ class CallableTool:
     input_grammar: Cfg | None = None
     input_pattern: Regex | None = None
     param: str = "tools"
+    is_strict: bool = False
 
     @property
     def bound_schema(self) -> Mapping[str, object]:
