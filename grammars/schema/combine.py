@@ -54,6 +54,7 @@ class ValueAlgebra:
             integer=True, spelling="every", max_states=limits.max_states
         )
         self.everything = nodes.everything
+        self._others: dict[ObjectShape, tuple[ObjectShape, ...]] = {}
 
     def intersect(self, a: Value, b: Value) -> Value:
         """The values that are in both."""
@@ -139,11 +140,18 @@ class ValueAlgebra:
     ) -> Iterator[ObjectShape]:
         broken: tuple[ObjectShape, ...] | None = None
         for shape in shapes:
-            if self.shapes.intersect_objects(shape, other) is None:
+            if self.shapes.are_surely_apart(shape, other):
                 yield shape
             elif not self.shapes.is_surely_inside(shape, other):
-                broken = broken or self._bounded(self.shapes.not_object(other))
+                broken = broken or self._all_but(other)
                 yield from self._meet_objects((shape,), broken)
+
+    def _all_but(self, shape: ObjectShape) -> tuple[ObjectShape, ...]:
+        """All other objects; the same shape is often taken away from many."""
+        known = self._others.get(shape)
+        if known is None:
+            known = self._others[shape] = self._bounded(self.shapes.not_object(shape))
+        return known
 
     def _meet_arrays(
         self, a: tuple[ArrayShape, ...], b: tuple[ArrayShape, ...]
@@ -157,16 +165,22 @@ class ValueAlgebra:
     def _largest(self, shapes: Iterable[ObjectShape]) -> tuple[ObjectShape, ...]:
         """The shapes without those that are seen at once to lie inside another."""
         is_inside = self.shapes.is_surely_inside
-        kept: tuple[ObjectShape, ...] = ()
+        kept: list[tuple[frozenset[str], ObjectShape]] = []
         for shape in shapes:
-            if not any(is_inside(shape, other) for other in kept):
-                outside = (other for other in kept if not is_inside(other, shape))
-                kept = (*outside, shape)
-                if len(kept) > self._limits.max_products:
-                    raise LimitExceededError(
-                        "max_products", self._limits.max_products, "a combination of unions"
-                    )
-        return kept
+            required = frozenset(shape.required)  # who lies inside another requires all it does
+            if any(fewer <= required and is_inside(shape, other) for fewer, other in kept):
+                continue
+            kept = [
+                (more, other)
+                for more, other in kept
+                if not (required <= more and is_inside(other, shape))
+            ]
+            kept.append((required, shape))
+            if len(kept) > self._limits.max_products:
+                raise LimitExceededError(
+                    "max_products", self._limits.max_products, "a combination of unions"
+                )
+        return tuple([shape for _, shape in kept])
 
     def _bounded(self, shapes: Iterable[_Shape]) -> tuple[_Shape, ...]:
         distinct: dict[_Shape, None] = {}

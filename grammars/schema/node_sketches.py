@@ -40,15 +40,24 @@ class NodeSketches:
         self._places = PlaceSketches(document)
         self._everything = everything
         self._sketches: dict[NodeId, Sketch] = {}
+        self._meets: dict[NodeId, tuple[NodeId, NodeId]] = {}
         self._inside: dict[tuple[NodeId, NodeId], bool] = {}
 
     def of(self, node: NodeId) -> Sketch:
         """The sketch of a node."""
         known = self._sketches.get(node)
         if known is None:
-            known = self._make(self._nodes[node])
+            meet = self._meets.get(node)
+            known = self._make(self._nodes[node]) if meet is None else self._of_meet(*meet)
             self._sketches[node] = known
         return known
+
+    def note_meet(self, both: NodeId, a: NodeId, b: NodeId) -> None:
+        """Note that a conjunction is that of two nodes, whose sketches are known."""
+        self._meets[both] = (a, b)
+
+    def _of_meet(self, a: NodeId, b: NodeId) -> Sketch:
+        return self._sketches[a] & self._sketches[b]
 
     def is_inside(self, a: NodeId, b: NodeId) -> bool:
         """Whether a node is seen to be a part of another, by its members or by its sketch."""

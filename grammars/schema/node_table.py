@@ -57,6 +57,7 @@ class NodeTable:
         self._ids: dict[object, NodeId] = {}
         self._targets: dict[tuple[str, DynamicScope], NodeId] = {}
         self._of_type: dict[str, NodeId] = {}
+        self._both: dict[tuple[NodeId, NodeId], NodeId] = {}
         self.anything = self.schema_node(Place("(anything)", True))
         self.nothing = self.schema_node(Place("(nothing)", False))
         self.everything = Value(
@@ -135,16 +136,24 @@ class NodeTable:
             return a
         if a == self.anything:
             return b
+        known = self._both.get((a, b))
+        if known is None:
+            known = self._both[a, b] = self._conjoined(a, b)
+        return known
+
+    def _conjoined(self, a: NodeId, b: NodeId) -> NodeId:
         if self.nothing in (a, b):
             return self.nothing
         if self._sketches.of(a).excludes(self._sketches.of(b)):
             return self.nothing
         if self.is_surely_inside(a, b) or self.is_surely_inside(b, a):
             return a if self.is_surely_inside(a, b) else b
-        members = tuple(dict.fromkeys([*self._members(a), *self._members(b)]))
+        members = dict.fromkeys([*self._members(a), *self._members(b)])
         if any(self._ids.get(("not", member)) in members for member in members):
             return self.nothing
-        return self._intern(frozenset(members), Conjunction(members))
+        both = self._intern(frozenset(members), Conjunction(tuple(members)))
+        self._sketches.note_meet(both, a, b)
+        return both
 
     def negate(self, node: NodeId) -> NodeId:
         """The node of what is not in another."""

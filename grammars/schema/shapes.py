@@ -10,7 +10,7 @@ from grammars.schema.key_languages import KeyLanguages
 from grammars.schema.value import ArrayShape, Count, KeyClass, ObjectShape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from grammars.automata.codepoint_dfa import CodePointDfa
     from grammars.limits import CompileLimits
@@ -43,27 +43,49 @@ class ShapeAlgebra:
         """The objects of both shapes; None where that surely is none."""
         if a == self.any_object or b == self.any_object:
             return b if a == self.any_object else a
-        low, high = _meet(
-            (a.min_properties, a.max_properties), (b.min_properties, b.max_properties)
-        )
-        if high is not None and low > high:
+        if self.are_surely_apart(a, b):
             return None
-        required = tuple(dict.fromkeys([*a.required, *b.required]))
-        if high is not None and len(required) > high:
-            return None
-        properties = dict(self._meet_properties(a, b))
-        if any(properties.get(name) == self._nothing for name in required):
-            return None
+        low, high = _meet_properties(a, b)
+        of_a, of_b = self._members(a), self._members(b)
         both = ObjectShape(
-            properties=tuple(properties.items()),
-            required=required,
+            properties=tuple(
+                [
+                    (name, self._conjoin(of_a(name), of_b(name)))
+                    for name in dict.fromkeys([*_names(a), *_names(b)])
+                ]
+            ),
+            required=tuple(dict.fromkeys([*a.required, *b.required])),
             additional=self._conjoin(a.additional, b.additional),
-            classes=tuple(self._meet_classes(a, b)),
+            classes=tuple(self._meet_classes(a, b)) if a.classes or b.classes else (),
             witnesses=tuple(dict.fromkeys([*a.witnesses, *b.witnesses])),
             min_properties=low,
             max_properties=high,
         )
         return both if all(self._may_have(both, group) for group in both.witnesses) else None
+
+    def are_surely_apart(self, a: ObjectShape, b: ObjectShape) -> bool:
+        """Whether it is seen that no object is of both: by counts, or by a required key."""
+        low, high = _meet_properties(a, b)
+        required = dict.fromkeys([*a.required, *b.required])
+        if high is not None and max(low, len(required)) > high:
+            return True
+        if not required:
+            return False
+        of_a, of_b = self._members(a), self._members(b)
+        declared = {*_names(a), *_names(b)}
+        return any(
+            name in declared and self._conjoin(of_a(name), of_b(name)) == self._nothing
+            for name in required
+        )
+
+    @staticmethod
+    def _members(shape: ObjectShape) -> Callable[[str], NodeId]:
+        """The node of the value under a key."""
+        declared = dict(shape.properties)
+        if shape.classes:
+            return lambda key: declared[key] if key in declared else shape.undeclared(key)
+        additional = shape.additional
+        return lambda key: declared.get(key, additional)
 
     def intersect_arrays(self, a: ArrayShape, b: ArrayShape) -> ArrayShape | None:
         """The arrays of both shapes; None where that surely is none."""
@@ -143,6 +165,12 @@ class ShapeAlgebra:
             set(a.required).issuperset(b.required) and set(a.witnesses).issuperset(b.witnesses)
         ):
             return False
+        if not (a.classes or b.classes):
+            of_a, of_b = self._members(a), self._members(b)
+            is_inside = self._nodes.is_surely_inside
+            return is_inside(a.additional, b.additional) and all(
+                is_inside(of_a(name), of_b(name)) for name in (*_names(b), *_names(a))
+            )
         return all(starmap(self._nodes.is_surely_inside, self._members_of_both(a, b)))
 
     def is_absorbed(self, a: ObjectShape, b: ObjectShape) -> bool:
@@ -201,13 +229,6 @@ class ShapeAlgebra:
             classes = [group for group in refined if not group.keys.is_empty]
         return replace(shape, properties=tuple(properties.items()), classes=tuple(classes))
 
-    def _meet_properties(self, a: ObjectShape, b: ObjectShape) -> Iterator[tuple[str, NodeId]]:
-        of_a, of_b = dict(a.properties), dict(b.properties)
-        for name in {**of_a, **of_b}:
-            first = of_a[name] if name in of_a else a.undeclared(name)
-            second = of_b[name] if name in of_b else b.undeclared(name)
-            yield name, self._conjoin(first, second)
-
     def _with_count(self, count: Count) -> ArrayShape:
         return replace(self.any_array, counts=(count,))
 
@@ -241,6 +262,14 @@ class ShapeAlgebra:
     def _class(keys: CodePointDfa, node: NodeId) -> Iterator[KeyClass]:
         if not keys.is_empty:
             yield KeyClass(keys, node)
+
+
+def _names(shape: ObjectShape) -> list[str]:
+    return [name for name, _ in shape.properties]
+
+
+def _meet_properties(a: ObjectShape, b: ObjectShape) -> tuple[int, int | None]:
+    return _meet((a.min_properties, a.max_properties), (b.min_properties, b.max_properties))
 
 
 def _meet(a: tuple[int, int | None], b: tuple[int, int | None]) -> tuple[int, int | None]:

@@ -43,10 +43,21 @@ class Listed(Generic[T]):
     def __invert__(self) -> Listed[T]:
         return Listed(self.items, not self.is_complement)
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing is in it."""
-        return not (self.items or self.is_complement)
+    def excludes(self, other: Listed[T]) -> bool:
+        """Whether the sets have nothing in common."""
+        if self.is_complement:
+            return not other.is_complement and other.items <= self.items
+        if other.is_complement:
+            return self.items <= other.items
+        return self.items.isdisjoint(other.items)
+
+    def is_inside(self, other: Listed[T]) -> bool:
+        """Whether the set is a part of the other."""
+        if self.is_complement:
+            return other.is_complement and other.items <= self.items
+        if other.is_complement:
+            return self.items.isdisjoint(other.items)
+        return self.items <= other.items
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +85,21 @@ class Bound:
     def __or__(self, other: Bound) -> Bound:
         return ~(~self & ~other)
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing is in it."""
-        return not self.others and self.strings.is_empty and self.numbers.is_empty
+    def excludes(self, other: Bound) -> bool:
+        """Whether the sets have nothing in common."""
+        return (
+            self.others.isdisjoint(other.others)
+            and self.strings.excludes(other.strings)
+            and self.numbers.excludes(other.numbers)
+        )
+
+    def is_inside(self, other: Bound) -> bool:
+        """Whether the set is a part of the other."""
+        return (
+            self.others <= other.others
+            and self.strings.is_inside(other.strings)
+            and self.numbers.is_inside(other.numbers)
+        )
 
     @property
     def constants(self) -> frozenset[object] | None:
@@ -119,11 +141,11 @@ class Sketch:
 
     def excludes(self, other: Sketch) -> bool:
         """Whether the sets surely have nothing in common."""
-        return (self.upper & other.upper).is_empty
+        return self.upper.excludes(other.upper)
 
     def is_inside(self, other: Sketch) -> bool:
         """Whether the set is surely a part of the other."""
-        return (self.upper & ~other.lower).is_empty
+        return self.upper.is_inside(other.lower)
 
 
 NOTHING: Final = Sketch(_NOTHING, _NOTHING)

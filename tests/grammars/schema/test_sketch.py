@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from grammars.schema.document import SchemaDocument
 from grammars.schema.place_sketch import PlaceSketches
-from grammars.schema.sketch import Bound, sketch_of_constants
+from grammars.schema.sketch import Bound, Listed, sketch_of_constants
 
 VALUES = [None, True, False, 0, 1, 2.5, "", "a", "b", [], [1], {}, {"a": 1}]
 
@@ -42,7 +42,7 @@ schemas = st.recursive(
 
 def holds(bound: Bound, value: object) -> bool:
     constant = sketch_of_constants([json.loads(json.dumps(value), parse_float=Decimal)])
-    return not (bound & constant.upper).is_empty
+    return not bound.excludes(constant.upper)
 
 
 @settings(max_examples=150, deadline=None)
@@ -71,3 +71,19 @@ def test_what_excludes_or_contains_another_does_so_for_every_value(first, second
         )
         assert not (one.excludes(other) and in_one and in_other)
         assert not (one.is_inside(other) and in_one and not in_other)
+
+
+LISTED = st.builds(Listed, st.frozensets(st.sampled_from("abc")), st.booleans())
+
+
+@given(LISTED, LISTED)
+def test_lists_and_their_complements_are_compared_as_sets(a, b):
+    """Of four texts one is listed by nobody: it stands for all others."""
+
+    def members(listed: Listed[str]) -> set[str]:
+        return {text for text in "abcd" if (text in listed.items) != listed.is_complement}
+
+    assert a.excludes(b) == members(a).isdisjoint(members(b))
+    assert a.is_inside(b) == (members(a) <= members(b))
+    assert members(a & b) == members(a) & members(b)
+    assert members(~a) == set("abcd") - members(a)
