@@ -17,30 +17,32 @@ class EngineConfig:
     """The engine's options, checked on construction.
 
     Args:
-        dtype: of weights and activations; auto is bfloat16 where the device computes in it, else
-            float32.
-        device: "auto" (CUDA where there is one, else CPU), "cpu", "cuda" or "cuda:<index>".
-        quantization: bits of the linear layers' weights, the output head left out: int8 loses
-            little; int4 needs bitsandbytes and loses more, the smaller the model the more.
+        dtype: of weights and activations; auto is bfloat16 where the device supports it natively,
+            else float32.
+        device: auto (CUDA if available, else CPU), cpu, cuda or cuda:<index>.
+        quantization: of the weights of linear layers except the output head. int8 costs little
+            quality; int4 needs bitsandbytes and costs more, most with small models.
         block_size: tokens in one block of the KV pool.
         num_blocks: blocks in the KV pool; None: as many as `kv_cache_bytes` holds.
         kv_cache_bytes: memory of the KV pool; None: 2 GiB on the CPU, 85 % of what is free on CUDA.
         max_num_seqs: sequences that run at the same time.
         max_num_batched_tokens: tokens computed in one step; longer prompts are cut into chunks.
-        max_model_len: tokens of prompt and output together; None: what model and KV pool allow.
-        pack_linear_weights: on the CPU, keep linear layers' weights in oneDNN's blocked layout;
-            not where `quantization` asks for less memory.
-        max_logprobs: likeliest tokens that a request may ask for at each position.
-        max_listed_tokens: entries of a request's `logit_bias`, and of its `stop_token_ids`, and
+        max_model_len: tokens of prompt and output together; None: as many as the model and the
+            KV pool allow.
+        pack_linear_weights: on the CPU, keep weights of linear layers in oneDNN's blocked layout;
+            no effect together with `quantization`.
+        max_logprobs: most likely tokens that a request may ask for at each position.
+        max_listed_tokens: entries of a request's `logit_bias` and of its `stop_token_ids`, and
             tokens of its `bad_words`.
-        prefix_cache: keep keys and values of finished requests for those that begin alike.
-        forced_text: append tokens that must follow without running the model for each.
-        max_draft_tokens: tokens a step that prompt lookup guesses for each sequence; 0 is off.
-        max_burst_steps: decode steps that the device takes without the host between them, where
-            nothing needs it; 1 is off. Streams get so many tokens at once.
+        prefix_cache: keep keys and values of finished requests for later ones with the same
+            beginning.
+        forced_text: append tokens that must follow without a forward pass for each.
+        max_draft_tokens: tokens that prompt lookup drafts per sequence and step; 0 is off.
+        max_burst_steps: decode steps that the device runs without the host in between, where
+            nothing requires the host; 1 is off. A stream then gets that many tokens at once.
         mask_pool_bytes: memory of the mask rows that are kept where the logits are; None: 16 MiB
             on the CPU, 64 MiB on CUDA.
-        automata_bytes: memory of the finite constraints that are kept on the device for bursts.
+        automata_bytes: memory for finite constraints that are kept on the device for bursts.
 
     Raises:
         InvalidConfigError: an option is out of its range, or two contradict each other.

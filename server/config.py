@@ -40,40 +40,43 @@ class ServerConfig:
     Args:
         host: address to listen on.
         port: TCP port; 0 picks a free one.
-        served_names: the names that `model` may have in a request; the first is the one answered
-            with. Empty: the model's own name.
+        served_names: names that requests may use for the model; answers have the first. Without
+            any: the model's own name.
         accept_any_model: answer requests for every model name (for clients that hard-code one).
-        model_alias: a further name for the model, as `gpt-4o=NAME` or `claude-*=NAME`; NAME is a
-            served one, and `*` stands for any characters.
-        tls_cert_file: PEM file with the certificate and its chain; with tls_key_file: HTTPS.
+        model_alias: another name for the model, as `gpt-4o=NAME` or `claude-*=NAME`; NAME is a
+            served name, and `*` stands for any characters.
+        tls_cert_file: PEM file with the certificate and its chain; turns on HTTPS, together with
+            tls_key_file.
         tls_key_file: PEM file with the certificate's private key, without a passphrase.
-        cors_origins: origins whose pages in browsers may call the server, as
-            `https://app.example`; `*`: all. Without any, browsers refuse other pages' calls.
+        cors_origins: an origin whose web pages may call the server, as `https://app.example`;
+            `*`: all. Without any, browsers block such calls.
         api_key_hashes: SHA-256 digests of the accepted keys (see `hash_api_key`); empty: no key is
             needed. Keys themselves are not kept.
-        tool_format: how the model writes tool calls; auto: as its chat template shows.
+        tool_format: how the model writes tool calls; auto: as in its chat template.
         schema_policy: which schemas are taken with `strict: true`. exact: all that can be enforced;
             openai: of these, only what OpenAI's own API takes, to try a program before it asks it.
-        grammar_backend: name of the grammar backend, "tightrope" is our own.
-        grammar_cache_bytes: memory for compiled grammars, in bytes as they are counted; the process
-            grows by about half as much again.
+        grammar_backend: the grammar compiler: tightrope, or to compare with it xgrammar,
+            llguidance, outlines.
+        grammar_cache_bytes: memory for compiled grammars; it is an estimate, which the process
+            may exceed by about half.
         max_concurrent_compiles: grammars compiled at the same time; others wait.
-        warm_actions: actions of each compiled grammar that are expanded ahead of its texts, while
-            the prompt is read and nothing is compiled; about 0.3 ms each, 0 for none.
+        warm_actions: actions of each compiled grammar that are built in advance, while the prompt
+            is processed and no grammar compiles; about 0.3 ms each; 0 is off.
         strict_params: refuse unknown request fields instead of naming them in a header.
         max_body_bytes: bytes of a request body, counted as they arrive.
         max_body_chunks: chunks of a request body without a length.
         max_header_bytes: bytes of the request line and all headers.
-        header_timeout_s: seconds until a connection must have sent its headers.
-        body_timeout_s: seconds until a request must have sent its body.
-        send_timeout_s: seconds without taking any more of an answer after which a client is given
-            up (on Linux).
-        queue_timeout_s: seconds until a request must have its first output, queue and prompt
-            included; then it gets a 429.
+        header_timeout_s: seconds until a request's headers must have arrived.
+        body_timeout_s: seconds until a request's body must have arrived.
+        send_timeout_s: seconds after which a client that accepts no more of its answer is
+            disconnected (on Linux).
+        queue_timeout_s: seconds from a request's arrival in the queue to its first output;
+            beyond that it gets a 429.
         generation_timeout_s: seconds that one request may spend in queue and engine, from when its
             constraint is compiled.
-        keep_alive_s: seconds of silence in a stream after which a comment is sent.
-        drain_timeout_s: seconds that running requests get after a stop signal.
+        keep_alive_s: seconds of silence in a stream after which a comment is sent, to keep the
+            connection open.
+        drain_timeout_s: seconds that running requests have to finish after a stop signal.
         response_store_bytes: memory for stored responses (`store`, `previous_response_id`).
         max_json_depth: nesting of arrays and objects in a body; 256 is the most, so that what walks
             them stays far from the interpreter's limit.
@@ -87,13 +90,12 @@ class ServerConfig:
         max_logit_bias: entries of `logit_bias`.
         max_n: choices of one request.
         max_completions: texts of one request to /v1/completions, over all its prompts.
-        max_short_text_chars: characters of fields such as `user` that are carried, never shown to
-            the model.
+        max_short_text_chars: characters of fields such as `user`, which the model never sees.
         max_schema_chars: characters of one JSON Schema (response format or tool parameters).
         max_choices: options of a `choice` constraint.
-        max_waiting_requests: requests waiting in the engine; beyond it others get a 429.
-        max_requests_per_key: requests that one API key may have under way; beyond it a 429. Without
-            keys there is no such limit.
+        max_waiting_requests: requests that may wait in the engine; beyond that they get a 429.
+        max_requests_per_key: concurrent requests per API key; beyond that they get a 429. Does not
+            apply without keys.
     """
 
     host: str = "127.0.0.1"
@@ -154,13 +156,13 @@ class ServerConfig:
         for alias in self.model_alias:
             name, _, target = alias.partition("=")
             if not name or not target:
-                raise ValueError(f"model_alias: {alias!r} is none; write ALIAS=NAME")
+                raise ValueError(f"model_alias: {alias!r} is not of the form ALIAS=NAME")
         if (self.tls_cert_file is None) != (self.tls_key_file is None):
-            raise ValueError("tls_cert_file and tls_key_file: both are needed, or none")
+            raise ValueError("tls_cert_file and tls_key_file: give both or neither")
         for origin in self.cors_origins:
             if not _ORIGIN.fullmatch(origin):
                 raise ValueError(
-                    f"cors_origins: {origin!r} is no origin; write scheme and host, as "
+                    f"cors_origins: {origin!r} is not an origin; write scheme and host, as "
                     "https://app.example, or *"
                 )
         if self.warm_actions < 0:

@@ -12,15 +12,16 @@ class EngineProcessConfig:
     Args:
         engine_process: run the engine and the grammar compiler in a process of their own, which is
             replaced when it dies or hangs; otherwise in a thread of the server.
-        engine_heartbeat_s: how often the engine's process tells that it lives.
-        engine_silence_s: without any word for so long, a serving engine process counts as hung.
+        engine_heartbeat_s: seconds between two signs of life of the engine process.
+        engine_silence_s: seconds without a sign of life after which it counts as hung.
         engine_loading_silence_s: the same while it loads a model.
-        engine_step_timeout_s: a step that takes longer counts as hung.
-        engine_restart_pause_s: pause before the second attempt to replace a process; it grows with
-            every further one.
-        engine_stable_s: a process that served for so long is replaced without counting attempts.
-        max_engine_restarts: attempts to replace it before the server gives up and exits with 1.
-        compile_timeout_s: the last fence of a grammar's compile, behind its counted budgets.
+        engine_step_timeout_s: seconds after which a single step counts as hung.
+        engine_restart_pause_s: seconds before the second attempt to replace a process; the pause
+            grows with each further attempt.
+        engine_stable_s: seconds of serving after which earlier restarts are forgotten.
+        max_engine_restarts: attempts to replace the process before the server exits with 1.
+        compile_timeout_s: seconds that one grammar may compile, a last resort after the counted
+            budgets.
     """
 
     engine_process: bool = True

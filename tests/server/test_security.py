@@ -70,7 +70,7 @@ def test_a_named_origin_may_call_with_a_key_and_asks_without_one():
 
 @pytest.mark.parametrize("origin", ["app.example", "https://a/b", "", "ftp://a", "https://"])
 def test_what_is_no_origin_is_refused(origin):
-    with pytest.raises(ValueError, match="is no origin"):
+    with pytest.raises(ValueError, match="is not an origin"):
         ServerConfig(cors_origins=(origin,))
 
 
