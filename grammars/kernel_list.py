@@ -11,29 +11,29 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_TOKENS: Final = "Tuple((int32[:,::1], int32[::1], int32[:,::1]))"
+_TABLES: Final = (
+    "Tuple((int64[:,::1], int32[::1], uint16[::1], int64[:,::1], int64[:,::1], int64[:,::1]))"
+)
+_WORK: Final = "Tuple((int64[:,::1], int64[:,::1], int64[:,::1], int64[:,::1], int64[::1]))"
+
 KERNELS: Final[Mapping[str, Mapping[str, str]]] = {
-    "grammars.masks.walk": {
+    "grammars.masks.runner": {
         "walk": (
-            "(int32[:,::1], int32[::1], int32[:,::1], int64, int64, uint16[::1], int64, int64, "
-            "int64, int64, int64, int64, int64, int64[::1], int64[:,::1], int32[::1], "
-            "uint16[::1], int64[:,::1], int64[:,::1], int64[:,::1], uint32[::1], int64[:,::1], "
-            "int64[:,::1], int64[:,::1], int64[:,::1], int64[::1])"
+            f"({_TOKENS}, int64, int64, uint16[::1], int64, int64, int64, int64, int64, int64, "
+            f"int64, int64[::1], {_TABLES}, uint32[::1], {_WORK})"
         ),
         "ends": (
-            "(int32[:,::1], int32[::1], int64, int64, int64, boolean, int64[::1], int64[:,::1], "
-            "int32[::1], uint16[::1], int64[:,::1], int64[:,::1], int64[:,::1], int32[::1], "
-            "int64[:,::1], int64[::1], int32[::1], int64[:,::1], int64[:,::1], int64[:,::1], "
-            "int64[:,::1], int64[::1])"
+            f"({_TOKENS}, int64, int64, int64, boolean, int64[::1], {_TABLES}, int32[::1], "
+            f"int64[:,::1], int64[::1], int32[::1], {_WORK})"
         ),
         "step": (
-            "(uint16[::1], int64, int64, int64, boolean, int64[::1], int64[:,::1], int32[::1], "
-            "uint16[::1], int64[:,::1], int64[:,::1], int64[:,::1], int64[::1], int64[:,::1], "
-            "int64[:,::1], int64[:,::1], int64[:,::1], int64[::1])"
+            f"(uint16[::1], int64, int64, int64, boolean, int64[::1], {_TABLES}, int64[::1], "
+            f"{_WORK})"
         ),
         "force": (
-            "(int64, int64, int64, boolean, int64[::1], int64[:,::1], int32[::1], uint16[::1], "
-            "int64[:,::1], int64[:,::1], int64[:,::1], uint16[::1], boolean[::1], int64[:,::1], "
-            "int64[:,::1], int64[:,::1], int64[:,::1], int64[::1])"
+            f"(int64, int64, int64, boolean, int64[::1], {_TABLES}, uint16[::1], boolean[::1], "
+            f"{_WORK})"
         ),
     },
     "grammars.automata.subset": {

@@ -3,12 +3,12 @@
 A kernel is compiled anew for each literal int that it is given, so a counter that is passed on
 begins as `int(np.int64(0))`.
 
-Numba notices a change by the file of the outermost kernel alone: after a change here, delete its
-cache.
+Numba notices a change by the file of the outermost kernel alone; `kept_on_disk` is told of others.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar, cast
 
 import numba
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 Ints: TypeAlias = NDArray[np.int32]
 Bools: TypeAlias = NDArray[np.bool_]
@@ -30,20 +30,33 @@ def kernel(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
 
     For what Python calls; what only kernels call is a `helper`.
     """
-    return kept_on_disk(function, {"no_cfunc_wrapper": True})
+    return kept_on_disk(function, {"no_cfunc_wrapper": True}, [Path(__file__)])
 
 
 def kept_on_disk(
-    function: Callable[Parameters, Result], options: dict[str, Any]
+    function: Callable[Parameters, Result], options: dict[str, Any], made_of: Sequence[Path]
 ) -> Callable[Parameters, Result]:
-    """Such a kernel, with options of numba that have no types.
+    """Such a kernel.
 
     Where no folder for the code can be written, it is kept nowhere.
+
+    Args:
+        function: the kernel.
+        options: of numba, which have no types.
+        made_of: the files of helpers and constants that are compiled into it; the code on disk is
+            that of these files as they are.
     """
     try:
         compiled = numba.njit(function, nogil=True, cache=True, **options)
     except RuntimeError:  # "no locator available"
         compiled = numba.njit(function, nogil=True, **options)
+    else:
+        stats = [path.stat() for path in made_of]
+        file = compiled._cache._cache_file  # noqa: SLF001  # numba stamps it with one file alone
+        file._source_stamp = (  # noqa: SLF001
+            file._source_stamp,  # noqa: SLF001
+            *((stat.st_mtime, stat.st_size) for stat in stats),
+        )
     return cast("Callable[Parameters, Result]", compiled)
 
 

@@ -7,9 +7,19 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 import numpy as np
 
 from grammars.automata.dfa import DEAD
-from grammars.masks import walk as kernels
 from grammars.masks.configuration import WINDOW_SIZE
-from grammars.masks.walk import Workspace
+from grammars.masks.kernels.ends import NUM_COLUMNS, ends
+from grammars.masks.kernels.force import force
+from grammars.masks.kernels.machine import (
+    IS_BELOW_WINDOW,
+    MISSING_ACTION,
+    NUM_FRAMES_SEEN,
+    NUM_MISSING,
+    PATH_WIDTH,
+    Workspace,
+)
+from grammars.masks.kernels.step import PUSHED, step
+from grammars.masks.kernels.walk import NO_CHILD, NO_LABEL_FIRST, walk
 from grammars.pushdown.layout import UNBOUNDED, StateColumn
 
 if TYPE_CHECKING:
@@ -18,11 +28,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grammars.masks.configuration import Configuration
+    from grammars.masks.kernels.machine import Tables
     from grammars.masks.slice_cache import SliceView
     from grammars.masks.token_symbols import TokenSymbols
     from grammars.masks.trie import Trie
     from grammars.pushdown.actions import Expander
-    from grammars.pushdown.layout import TableArrays
     from grammars.pushdown.tables import AutomatonTables
 
 Found = TypeVar("Found")
@@ -41,7 +51,7 @@ _FEW_POINTS: Final = 256
 
 
 class EndPoints(NamedTuple):
-    """The points that tokens lead to, see `walk.ends`.
+    """The points that tokens lead to, see `kernels.ends`.
 
     Attributes:
         end_of_token: int32, (padded_size,); a row of `points`, 0 where the token is not allowed.
@@ -58,7 +68,7 @@ class EndPoints(NamedTuple):
         """Room for so many points, and for a few pushes of each."""
         return cls(
             np.zeros(padded_size, np.int32),
-            np.zeros((capacity, kernels.NUM_COLUMNS), np.int64),
+            np.zeros((capacity, NUM_COLUMNS), np.int64),
             np.zeros(4 * capacity, np.int64),
         )
 
@@ -84,7 +94,7 @@ class Part(NamedTuple):
     trie: Trie
     first_child: int = 0
     limit: int | None = None
-    label: int = kernels.NO_LABEL_FIRST
+    label: int = NO_LABEL_FIRST
     beside: int = DEAD
     num_counted: NDArray[np.uint16] = _NO_COUNTS
     fewest: int = 0
@@ -117,10 +127,10 @@ class Runner:
         self._row = np.zeros(num_words, np.uint32)
         self._is_live = np.zeros(num_symbols, np.bool_)
         self._found = np.zeros(MAX_FORCED_SYMBOLS, np.uint16)
-        self._result = np.zeros(kernels.PUSHED + 2 * tokens.longest, np.int64)
+        self._result = np.zeros(PUSHED + 2 * tokens.longest, np.int64)
         self._work = Workspace(
             arena=self._new_arena(0),
-            path=np.zeros((tokens.longest + 2, 8), np.int64),
+            path=np.zeros((tokens.longest + 2, PATH_WIDTH), np.int64),
             fired=np.zeros((2 * tokens.longest + 2, 3), np.int64),
             missing=np.zeros((MAX_MISSING, 3), np.int64),
             met=np.zeros(4, np.int64),
@@ -128,28 +138,28 @@ class Runner:
 
     @property
     def fired(self) -> NDArray[np.int64]:
-        """What fired in the last `step`, see `walk.step`."""
+        """What fired in the last `step`, see `kernels.step`."""
         return self._work.fired
 
     def step(self, configuration: Configuration, token_id: int | None) -> NDArray[np.int64]:
-        """Read a token (None: nothing); the result, see `walk.step`, is reused by the next call."""
+        """Read a token (None: nothing); the next call overwrites the result, see `kernels.step`."""
         begin, end = 0, 0
         if token_id is not None:
             begin, end = int(self._tokens.begin[token_id]), int(self._tokens.end[token_id])
         string = self._tokens.symbols[begin:end]
         start = configuration
 
-        def call(window: NDArray[np.int64], tables: TableArrays) -> NDArray[np.int64]:
-            kernels.step(
+        def call(window: NDArray[np.int64], tables: Tables) -> NDArray[np.int64]:
+            step(
                 string,
                 start.state,
                 start.lexer,
                 start.counted,
                 start.is_fresh,
                 window,
-                *tables,
+                tables,
                 self._result,
-                *self._work,
+                self._work[:],
             )
             return self._result
 
@@ -182,44 +192,43 @@ class Runner:
         """Where every token leads to."""
         start, capacity = configuration, _FEW_POINTS
 
-        def call(window: NDArray[np.int64], tables: TableArrays) -> EndPoints | None:
+        def call(window: NDArray[np.int64], tables: Tables) -> EndPoints | None:
             found = EndPoints.empty(len(self._tokens.begin), capacity)
-            num_points = kernels.ends(
-                self._tokens.trie.nodes,
-                self._tokens.trie.token_ids,
+            num_points = ends(
+                self._tokens.trie[:],
                 start.state,
                 start.lexer,
                 start.counted,
                 start.is_fresh,
                 window,
-                *tables,
+                tables,
                 *found,
                 np.zeros(4 * capacity, np.int32),
-                *self._work,
+                self._work[:],
             )
             return None if num_points < 0 else found.cut(num_points)
 
         while True:
-            ends = self._run(configuration, call)
-            if ends is not None:
-                return ends
+            found = self._run(configuration, call)
+            if found is not None:
+                return found
             capacity *= 4
 
     def force(self, configuration: Configuration) -> tuple[NDArray[np.uint16], NDArray[np.bool_]]:
-        """The symbols that must follow, and which ones may come after them; see `walk.force`."""
+        """The symbols that must follow, and which ones may come after them; see `kernels.force`."""
         start = configuration
 
-        def call(window: NDArray[np.int64], tables: TableArrays) -> int:
-            return kernels.force(
+        def call(window: NDArray[np.int64], tables: Tables) -> int:
+            return force(
                 start.state,
                 start.lexer,
                 start.counted,
                 start.is_fresh,
                 window,
-                *tables,
+                tables,
                 self._found,
                 self._is_live,
-                *self._work,
+                self._work[:],
             )
 
         num_found = self._run(configuration, call)
@@ -258,11 +267,11 @@ class Runner:
         trie, child, limit = part.trie, part.first_child, part.limit
         if limit is None:
             limit = trie.num_nodes
-            child = 0 if limit > 1 else kernels.NO_CHILD
+            child = 0 if limit > 1 else NO_CHILD
 
-        def call(window: NDArray[np.int64], tables: TableArrays) -> int:
-            kernels.walk(
-                *trie,
+        def call(window: NDArray[np.int64], tables: Tables) -> int:
+            walk(
+                trie[:],
                 child,
                 limit,
                 part.num_counted,
@@ -274,33 +283,28 @@ class Runner:
                 start.lexer,
                 start.counted,
                 window,
-                tables.lexers,
-                tables.transitions,
-                tables.classes,
-                tables.states,
-                tables.actions,
-                tables.resumes,
+                tables,
                 self._row,
-                *self._work,
+                self._work[:],
             )
-            return int(self._work.met[kernels.NUM_FRAMES_SEEN])
+            return int(self._work.met[NUM_FRAMES_SEEN])
 
         return self._run(start, call)
 
     def _run(
         self,
         configuration: Configuration,
-        call: Callable[[NDArray[np.int64], TableArrays], Found],
+        call: Callable[[NDArray[np.int64], Tables], Found],
     ) -> Found:
         """Call a kernel until it has met nothing that it does not know."""
         window = configuration.window
         while True:
             self._work.met.fill(0)
-            found = call(window, self._tables.arrays())
-            num_missing = int(self._work.met[kernels.NUM_MISSING])
+            found = call(window, self._tables.arrays()[:])
+            num_missing = int(self._work.met[NUM_MISSING])
             if num_missing:
                 self._expand(self._work.missing[:num_missing].tolist())
-            elif self._work.met[kernels.IS_BELOW_WINDOW]:
+            elif self._work.met[IS_BELOW_WINDOW]:
                 assert configuration.below is not None, "a pop from the bottom of the stack"
                 wider = configuration.below.window(2 * len(window))
                 assert len(wider) > len(window), "a pop from the bottom of the stack"
@@ -316,7 +320,7 @@ class Runner:
 
     def _expand(self, missing: list[list[int]]) -> None:
         for kind, state, entry in {tuple(row): None for row in missing}:
-            if kind == kernels.MISSING_ACTION:
+            if kind == MISSING_ACTION:
                 if not self._tables.has_action(state, entry):
                     self._expander.expand_action(state, entry)
                 assert self._tables.has_action(state, entry), "the expander wrote nothing"

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grammars.masks.walk import (
+from grammars.masks.kernels.machine import FIRED_STATE
+from grammars.masks.kernels.step import (
     COUNTED,
-    FIRED_STATE,
     IS_COMPLETE,
     IS_FRESH,
     LEXER,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def _at_rest(configuration: Configuration) -> list[int]:
-    """The columns of a point that is in a configuration, see `walk.step`."""
+    """The columns of a point that is in a configuration, see `kernels.step`."""
     return [
         configuration.state,
         configuration.lexer,
@@ -99,7 +99,7 @@ class Steps:
     def _at(
         self, configuration: Configuration, point: Sequence[int], pushed: Sequence[int]
     ) -> Configuration:
-        """The configuration of a point (see `walk.step`) with these frames pushed."""
+        """The configuration of a point (see `kernels.step`) with these frames pushed."""
         below = configuration.below
         for _ in range(point[NUM_DROPPED]):
             assert below is not None

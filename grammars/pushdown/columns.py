@@ -1,7 +1,7 @@
 """The columns of the tables and the kinds of actions as plain numbers.
 
-For kernels, into which numba freezes them (after a change, touch the files of these), and for what
-is read at each step of a text: a member of an enum is found ten times as slowly.
+For kernels, into which numba freezes them, and for what is read at each step of a text: a member of
+an enum is found ten times as slowly.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""The layout of the automaton's arrays: the contract between the tables and the kernels.
-
-The kernels have these numbers compiled in, and numba keeps compiled code by the time stamp of
-`masks/walk.py`: touch that file after a change here.
-"""
+"""The layout of the automaton's arrays: the contract between the tables and the kernels."""
 
 from __future__ import annotations
 

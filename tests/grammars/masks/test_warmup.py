@@ -7,13 +7,13 @@ import numba
 from grammars.automata.compiling import kernels_announced
 from grammars.compile import compile_grammar
 from grammars.masks import (
+    runner,
     safe_runs,
     slice_sources,
     slices,
     subtrees,
     token_sorting,
     trie,
-    walk,
 )
 from grammars.masks.warmup import warm_up
 from grammars.spec import JsonObject
@@ -21,7 +21,7 @@ from tests.support.tokenizers import tiny_vocabulary
 
 KERNELS = {
     name: value
-    for module in (safe_runs, slice_sources, slices, subtrees, token_sorting, trie, walk)
+    for module in (runner, safe_runs, slice_sources, slices, subtrees, token_sorting, trie)
     for name, value in vars(module).items()
     if hasattr(value, "signatures")
 }
