@@ -30,7 +30,11 @@ MAX_WORKERS: Final = 4
 
 @contextmanager
 def compiling_kernels(
-    table: KernelTable, announce: Callable[[str], None], *, num_processors: int | None = None
+    table: KernelTable,
+    announce: Callable[[str], None],
+    *,
+    giving_way: Collection[str] = (),
+    num_processors: int | None = None,
 ) -> Iterator[Wait]:
     """Within this context processes compile the kernels that are not on disk.
 
@@ -41,6 +45,7 @@ def compiling_kernels(
     Args:
         table: the kernels, in the order in which they are needed.
         announce: told when a kernel's compile begins, from threads.
+        giving_way: modules, the last of the table, during whose compile other processes go first.
         num_processors: as many processes at most; with one, nothing is compiled ahead. None:
             of this machine.
 
@@ -55,7 +60,7 @@ def compiling_kernels(
     missing = find_missing(table)
     num_processors = num_processors or _count_processors()
     num_workers = min(len(missing), num_processors, MAX_WORKERS) if num_processors > 1 else 0
-    workers = _Workers(missing, announce, num_workers)
+    workers = _Workers(missing, announce, giving_way, num_workers)
     with ThreadPoolExecutor(max(1, num_workers), "tightrope-kernels") as threads:
         runs = [threads.submit(workers.run_one) for _ in range(num_workers)]
 
@@ -75,9 +80,14 @@ class _Workers:
     """The processes and what is left for them to do."""
 
     def __init__(
-        self, missing: KernelTable, announce: Callable[[str], None], num_workers: int
+        self,
+        missing: KernelTable,
+        announce: Callable[[str], None],
+        giving_way: Collection[str],
+        num_workers: int,
     ) -> None:
         self._announce = announce
+        self._giving_way = giving_way
         self._total = sum(map(len, missing.values()))
         self._change = threading.Condition()  # guards all that follows
         self._todo: deque[tuple[str, Mapping[str, str]]] = deque(missing.items())
@@ -136,7 +146,7 @@ class _Workers:
         assert process.stdin is not None
         assert process.stdout is not None
         while (work := self._next()) is not None:
-            process.stdin.write(json.dumps(work) + "\n")
+            process.stdin.write(json.dumps((*work, work[0] in self._giving_way)) + "\n")
             process.stdin.flush()
             for line in process.stdout:
                 if line == "\n":

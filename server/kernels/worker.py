@@ -1,8 +1,9 @@
 """A worker: compiles the kernels of one module after another, as its standard input says.
 
-A line in is a JSON list: a module, and its kernels with the types of their arguments. Lines out are
-the name of each kernel when its compile begins, and an empty line when the module is done. The end
-of its input ends it at once, so it does not outlive the process that started it.
+A line in is a JSON list: a module, its kernels with the types of their arguments, and whether it
+gives way to other processes from now on. Lines out are the name of each kernel when its compile
+begins, and an empty line when the module is done. The end of its input ends it at once, so it does
+not outlive the process that started it.
 """
 
 from __future__ import annotations
@@ -14,8 +15,12 @@ import sys
 from importlib import import_module
 from queue import SimpleQueue
 from threading import Thread
+from typing import Final
 
+from server.kernels.lean_compiler import compile_leanly
 from server.kernels.table import parse_types
+
+_NICENESS: Final = 10
 
 
 def main() -> None:
@@ -23,8 +28,13 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started it
     lines: SimpleQueue[str] = SimpleQueue()
     Thread(target=_read, args=(lines,), daemon=True).start()
+    compile_leanly()
+    has_given_way = False
     while True:
-        module, kernels = json.loads(lines.get())
+        module, kernels, gives_way = json.loads(lines.get())
+        if gives_way and not has_given_way:
+            os.nice(_NICENESS)
+            has_given_way = True
         loaded = import_module(module)
         for kernel, types in kernels.items():
             _tell(kernel)
