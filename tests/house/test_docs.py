@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import re
+import shlex
+from collections import defaultdict
 from importlib import import_module
 from pathlib import Path
 
@@ -49,13 +51,36 @@ def anchors_of(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_in_the_docs_exist(page):
-    blocks = re.findall(r"^```\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
-    lines = [line for block in blocks for line in block.splitlines()]
-    commands = {line.split()[1] for line in lines if line.startswith("tightrope ")}
-    assert commands <= cli.COMMANDS.keys()
-    targets = {line.split()[1] for line in lines if line.startswith("make ")}
+    commands = [line.split() for line in command_lines(page)]
+    assert {words[1] for words in commands if words[0] == "tightrope"} <= cli.COMMANDS.keys()
     makefile = (ROOT / "Makefile").read_text()
-    assert all(f"\n{target}:" in makefile for target in targets)
+    assert all(f"\n{words[1]}:" in makefile for words in commands if words[0] == "make")
+
+
+def command_lines(page):
+    """The shell commands in a page's blocks, without prompts and line breaks."""
+    blocks = re.findall(
+        r"^```(?:console)?\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE
+    )
+    lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+    return [line.removeprefix("$ ") for line in lines if re.match(r"(\$ )?(tightrope|make) ", line)]
+
+
+def test_every_flag_in_the_docs_is_one_of_its_command(capsys):
+    flags: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for page in PAGES:
+        for line in command_lines(page):
+            program, *words = shlex.split(line, comments=True)
+            if program == "tightrope":
+                depth = 2 if words[0] in ("bench", "eval") else 1
+                found = (word.partition("=")[0] for word in words if word.startswith("--"))
+                flags[tuple(words[:depth])].update(found)
+    assert {("serve",), ("bench", "grammars"), ("eval", "bfcl")} <= flags.keys()
+    for command, given in flags.items():
+        with pytest.raises(SystemExit):
+            cli.main([*command, "--help"])
+        known = re.findall(r"--[a-z][a-z-]*", capsys.readouterr().out)
+        assert sorted(given - set(known)) == [], command
 
 
 def test_every_command_is_there_and_in_the_help(capsys):
