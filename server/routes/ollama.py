@@ -1,4 +1,4 @@
-"""POST /api/chat, /api/generate, /api/show, GET /api/tags and /api/version: Ollama's API."""
+"""POST /api/chat, /api/generate, /api/show, GET /api/tags, /api/ps and /api/version: Ollama's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 from server.admission import admit, check_model
 from server.answer.headers import effect_headers, translated_headers
 from server.answer.ollama.bodies import AnswerKind, Clock, PartWriter
-from server.answer.ollama.models import model_body, show_body
+from server.answer.ollama.models import model_body, running_body, show_body
 from server.answer.ollama.pieces import Piece
 from server.answer.ollama.run import OllamaRun, line
 from server.body import read_json_object
@@ -81,6 +81,10 @@ def ollama_routes(services: Services) -> APIRouter:
     @router.get("/api/tags")
     async def tags() -> dict[str, object]:
         return {"models": [model_body(name, model) for name in model.names]}
+
+    @router.get("/api/ps")
+    async def loaded_models() -> dict[str, object]:
+        return {"models": [running_body(name, model) for name in model.names]}
 
     @router.get("/api/version")
     async def version() -> dict[str, str]:

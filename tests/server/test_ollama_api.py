@@ -431,6 +431,9 @@ def test_the_client_talks_to_a_running_model(tmp_path):
         assert shown.modelinfo
         assert shown.modelinfo["llama.context_length"] == CONTEXT_LEN
         assert listed.size == 4 * shown.modelinfo["general.parameter_count"]
+        (loaded,) = client.ps().models
+        assert (loaded.name, loaded.size, loaded.digest) == ("tiny", listed.size, listed.digest)
+        assert (loaded.size_vram, loaded.context_length) == (0, CONTEXT_LEN)
         answer = client.chat(model="tiny", messages=USER, format=schema, options=options)
         assert Weather.model_validate_json(answer.message.content or "")
         parts = client.generate(

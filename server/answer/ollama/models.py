@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 _DTYPES: Final = {"float32": "F32", "float16": "F16", "bfloat16": "BF16"}
 """The engine's name of a type -> that of GGUF files."""
 
+_NEVER: Final = "9999-12-31T23:59:59Z"
+
 
 def model_body(name: str, model: ServedModel) -> Json:
     """One entry of /api/tags; the digest changes when the model or its configuration does."""
@@ -24,6 +26,18 @@ def model_body(name: str, model: ServedModel) -> Json:
         "size": 0 if model.info is None else model.info.num_weight_bytes,
         "digest": hashlib.sha256(model.fingerprint.encode()).hexdigest(),
         "details": _details(model.info),
+    }
+
+
+def running_body(name: str, model: ServedModel) -> Json:
+    """One entry of /api/ps: the model is loaded, and stays so."""
+    body = model_body(name, model)
+    del body["modified_at"]
+    is_on_cpu = model.info is None or model.info.device == "cpu"
+    return body | {
+        "expires_at": _NEVER,
+        "size_vram": 0 if is_on_cpu else body["size"],
+        "context_length": model.max_model_len,
     }
 
 
