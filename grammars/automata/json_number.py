@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
     from grammars.automata.dfa import Dfa
 
+_Bound: TypeAlias = "tuple[Decimal, tuple[int, ...]]"
+"""A number, and how others may be to it: LESS, EQUAL, GREATER."""
+
 NumberSpelling: TypeAlias = Literal["canonical", "every"]
 
 MAX_NUMBER_DIGITS: Final = 1000
@@ -80,8 +83,8 @@ def number_dfa(
         a bound.
     """
     is_canonical = spelling == "canonical"
-    parts = [
-        compared_with(_checked(bound), orders)
+    bounds = tuple(
+        (_checked(bound), orders)
         for bound, orders in (
             (minimum, (EQUAL, GREATER)),
             (maximum, (LESS, EQUAL)),
@@ -89,23 +92,38 @@ def number_dfa(
             (exclusive_maximum, (LESS,)),
         )
         if bound is not None
-    ]
+    )
     step = None if multiple_of is None else _step(multiple_of, integer=integer)
-    if step is not None:
-        parts.append(multiples(step, max_states=max_states))
-    elif integer and not is_canonical:
-        parts.append(multiples(Step(1, 0), max_states=max_states))
-    if not parts and is_canonical and not integer:
+    if not bounds and step is None and is_canonical and not integer:
         return any_number()
     max_fraction_digits = None
     if is_canonical and (integer or step is not None):
         max_fraction_digits = 0 if step is None else step.num_digits
+    is_whole = step is None and integer
+    result = _bounded(bounds, is_whole, is_canonical, max_fraction_digits, max_states)
+    if step is not None:
+        result = intersect(result, multiples(step, max_states=max_states), max_states=max_states)
+    return result
+
+
+@lru_cache(maxsize=256)
+def _bounded(
+    bounds: tuple[_Bound, ...],
+    is_whole: bool,
+    is_canonical: bool,
+    max_fraction_digits: int | None,
+    max_states: int,
+) -> Dfa:
+    """The decimals within bounds; many numbers of a schema share their first one, often 0."""
+    if bounds:
+        fewer = _bounded(bounds[:-1], is_whole, is_canonical, max_fraction_digits, max_states)
+        return intersect(fewer, compared_with(*bounds[-1]), max_states=max_states)
     result = plain_decimals(
         max_fraction_digits=max_fraction_digits, has_negative_zero=not is_canonical
     )
-    for part in parts:
-        result = intersect(result, part, max_states=max_states)
-    return result
+    if not is_whole or is_canonical:
+        return result
+    return intersect(result, multiples(Step(1, 0), max_states=max_states), max_states=max_states)
 
 
 def numbers(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from grammars.automata.charset import CharSet
@@ -39,6 +40,13 @@ _QUANTIFIER = re.compile(r"[*+?]|\{(?P<minimum>[0-9]+)(?P<comma>,(?P<maximum>[0-
 _NO_MINIMUM = re.compile(r"\{,[0-9]+\}")  # a literal to Annex B, a quantifier to Python
 _LOOK = re.compile(r"<?[=!]")
 _GROUP_NAME = re.compile(r"<([^>]*)>")
+_LITERALS = re.compile(r"[^\\^$.*+?()\[\]{}|]+(?![*+?{])")
+"""Characters that mean themselves, but for one that may be repeated."""
+
+
+@lru_cache(maxsize=4096)
+def _character(character: str) -> Characters:
+    return Characters(CharSet.span(ord(character), ord(character)))
 
 
 def parse_pattern(text: str, *, pointer: str = "") -> Node:
@@ -92,6 +100,10 @@ class _Parser:
     def parse(self) -> Node:
         reader = self._reader
         while not reader.at_end:
+            literals = reader.take_match(_LITERALS)
+            if literals is not None:
+                self._groups[-1].parts += map(_character, literals[0])
+                continue
             offset = reader.offset
             match reader.take():
                 case "|":
@@ -123,7 +135,7 @@ class _Parser:
                 case "{" if _NO_MINIMUM.match(reader.text, offset):
                     raise reader.invalid("a quantifier needs a minimum, as in {0,5}", offset)
                 case character:
-                    self._add(Characters(CharSet.span(ord(character), ord(character))))
+                    self._add(_character(character))
         if len(self._groups) > 1:
             raise reader.invalid("the group is never closed", self._groups[-1].offset)
         return self._groups[0].node()
