@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from server.chat.prompt import Prompt
     from server.chat.reply_format import ReplyFormat
     from server.chat.thinking import Thinking
+    from server.config import ServerConfig
     from server.document import Document
     from server.grammar_compiler import ServedGrammar
     from server.services import Services
@@ -144,9 +145,7 @@ async def admit(
     document = requested_document(
         request, max_choices=config.max_choices, max_json_depth=config.max_json_depth
     )
-    _check_schema_sizes(tools, document, config.max_schema_chars)
-    if config.schema_policy == "openai":
-        check_openai_schemas(request, tools)
+    _check_schemas(request, tools, document, config)
     check_capacity(services, request.n or 1)
 
     if prompt is None:
@@ -159,18 +158,12 @@ async def admit(
         num_prompt_tokens=len(prompt.token_ids),
         max_model_len=services.model.max_model_len,
     )
-    grammar = (
-        None
-        if spec is None
-        else await compile_asked(
-            spec,
-            tools,
-            document,
-            services,
-            caller=cache_salt,
-            closes=request.on_length == "close",
+    grammar = None
+    if spec is not None:
+        closes = request.on_length == "close"
+        grammar = await compile_asked(
+            spec, tools, document, services, caller=cache_salt, closes=closes
         )
-    )
     services.metrics.prompt_tokens.inc(len(prompt.token_ids))
     idle = tuple(idle_fields(request, tools, document))
     return AdmittedChat(
@@ -213,11 +206,17 @@ def check_model(name: str, services: Services) -> None:
         raise ModelNotFoundError(name, services.model.names)
 
 
-def _check_schema_sizes(tools: ToolUse, document: Document | None, limit: int) -> None:
+def _check_schemas(
+    request: ChatCompletionRequest, tools: ToolUse, document: Document | None, config: ServerConfig
+) -> None:
+    """Their sizes, and where it is asked for, whether OpenAI's own API would take them."""
+    limit = config.max_schema_chars
     if document is not None and isinstance(document.spec, JsonSchema):
         _check_size(document.param, len(document.spec.text), limit)
     total = sum(len(JsonSchema.from_value(tool.schema).text) for tool in tools.tools)
     _check_size("tools", total, limit)
+    if config.schema_policy == "openai":
+        check_openai_schemas(request, tools)
 
 
 def _check_size(param: str, num_chars: int, limit: int) -> None:
