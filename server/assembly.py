@@ -13,6 +13,7 @@ from grammars.backends.base import get_backend
 from server.backend import load_backend
 from server.chat.prompt import PromptBuilder
 from server.chat.template import ChatTemplate
+from server.collector import collected_when_idle
 from server.engine_client import EngineClient
 from server.engine_process.client import ProcessEngine
 from server.engine_process.launch import launch
@@ -74,8 +75,10 @@ class LoadedServer:
     async def lifespan(self, _app: FastAPI) -> AsyncIterator[None]:
         """Run the engine on this event loop; at the end, stop it and the compiler."""
         self.engine.start()
+        lifecycle = self.services.lifecycle
         try:
-            yield
+            async with collected_when_idle(lambda: lifecycle.num_active == 0):
+                yield
         finally:
             await self.engine.shutdown()
             self.services.compiler.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import gc
 import logging
 from contextlib import aclosing
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 from engine.errors import EngineDeadError, EngineError, InvalidRequestError, failure_sentence
 from grammars.errors import GrammarError
 from server.backend import load_backend
+from server.collector import collected_when_idle
 from server.engine_process.channel import ChannelClosedError
 from server.engine_process.messages import (
     Abort,
@@ -66,7 +66,6 @@ async def host_engine(channel: Channel) -> None:
         return
     finally:
         beating.cancel()
-    gc.freeze()  # what was loaded stays: no collection need walk through it
     await EngineHost(channel, backend, start).run()
 
 
@@ -133,8 +132,9 @@ class EngineHost:
         )
         beating = asyncio.create_task(self._beat())
         try:
-            while not isinstance(message := await self._channel.receive(), Stop):
-                self._take(message)
+            async with collected_when_idle(lambda: not self._tasks):
+                while not isinstance(message := await self._channel.receive(), Stop):
+                    self._take(message)
         finally:
             beating.cancel()
             self._compiler.close()
