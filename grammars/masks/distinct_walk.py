@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 _Rope: TypeAlias = "tuple[_Rope, bytes] | None"
 """A text in pieces, the last one first: texts that share a beginning share its memory."""
 
-_PATIENCE: Final = 1_000
-"""Points that are looked at for a further way where one is known already."""
+_PATIENCE: Final = 500
+"""Bytes that are tried for a further way where one is known already."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -257,15 +257,18 @@ class DistinctWalk:
         """The first free points on the ways from a point, a byte on at least; those before them.
 
         Ways that are not free yet when they have left all but fewer than `num_frames` frames are
-        given up. So are all behind the first one, when many points have been looked at for them:
-        spellings of one earlier text can be countless.
+        given up. So are all behind the first one, when many bytes have been tried for them:
+        spellings of one earlier text can be countless, and so can ways that differ only in other
+        frames.
         """
         pending = [point]
         has_found, patience = False, _PATIENCE
-        while pending and patience:
+        while pending:
             current = pending.pop()
-            patience -= has_found
             for byte in self._likely_bytes(current):
+                if not patience:
+                    return
+                patience -= has_found
                 after = self.read_symbol(current, byte)
                 if after is not None:
                     if after.is_free:
