@@ -20,6 +20,7 @@ from benchmarks.figure import (
     tidy,
 )
 from benchmarks.grammar_result import Verdict
+from benchmarks.spread import STATISTICS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +41,6 @@ _VERDICT_COLOURS: Final = {
     Verdict.TIMEOUT: ORANGE,
     Verdict.CRASH: BLACK,
 }
-_STATISTICS: Final = ("mean", "p50", "p90", "p99", "p99_9", "max")
 
 
 def save_plot(
@@ -84,11 +84,11 @@ def _draw_verdicts(axes: Axes, engines: Sequence[str], results: Sequence[Result]
 
 
 def _draw_times(axes: Axes, summaries: Sequence[Summary], kind: str) -> None:
-    labels = [name.replace("_", ".") for name in _STATISTICS]
+    labels = [name.replace("_", ".") for name in STATISTICS]
     for colour, summary in zip(_ENGINE_COLOURS, summaries, strict=False):
         spread = getattr(summary.times, kind)
         if spread is not None:
-            times = [getattr(spread, name) for name in _STATISTICS]
+            times = [getattr(spread, name) for name in STATISTICS]
             axes.plot(labels[:1], times[:1], marker="o", color=colour, markerfacecolor="white")
             axes.plot(labels[1:], times[1:], marker="o", color=colour, label=summary.engine)
     axes.set_yscale("log")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from benchmarks.grammar_outcome import Measured
 from benchmarks.grammar_summary import Times
+from benchmarks.spread import STATISTICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +33,6 @@ class Ratios:
     times: Mapping[str, Mapping[str, float]]
 
 
-_STATISTICS: Final = ("mean", "p50", "p90", "p99", "p99_9", "max")
 _KINDS: Final = ("compile_ms", "first_mask_ms", "step_us")
 
 
@@ -57,5 +57,5 @@ def _ratios(engine: str, pairs: Sequence[tuple[Measured, Measured]]) -> Ratios:
     for kind in _KINDS:
         mine, other = getattr(ours, kind), getattr(base, kind)
         if mine is not None and other is not None:
-            times[kind] = {name: getattr(mine, name) / getattr(other, name) for name in _STATISTICS}
+            times[kind] = {name: getattr(mine, name) / getattr(other, name) for name in STATISTICS}
     return Ratios(engine, len(pairs), times)

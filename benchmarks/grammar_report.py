@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.table import Table
 
 from benchmarks.grammar_ratios import BASELINE
+from benchmarks.spread import STATISTICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from benchmarks.grammar_ratios import Ratios
     from benchmarks.grammar_summary import Errors, Judgement, Summary
     from benchmarks.spread import Spread
-
-_STATISTICS: Final = ("mean", "p50", "p90", "p99", "p99_9", "max")
 
 _COUNTS: Final[Mapping[str, Callable[[Summary], str]]] = {
     "schemas": lambda s: f"{s.schemas:,}",
@@ -56,7 +55,7 @@ def summary_table(summaries: Sequence[Summary]) -> Table:
         table.add_row(f"end of text checked: {label}", *cells)
     for kind, title in _TIMES.items():
         table.add_section()
-        for statistic in _STATISTICS:
+        for statistic in STATISTICS:
             cells = [_time(getattr(summary.times, kind), statistic) for summary in summaries]
             table.add_row(f"{title}, {_label(statistic)}", *cells)
     table.add_row("tokens", *(f"{summary.tokens:,}" for summary in summaries))
@@ -68,11 +67,11 @@ def ratio_table(ratios: Sequence[Ratios]) -> Table:
     table = Table(title=f"Time over {BASELINE}'s on schemas that both pass (below 1: faster)")
     for heading in ("engine", "schemas", "time"):
         table.add_column(heading)
-    for statistic in _STATISTICS:
+    for statistic in STATISTICS:
         table.add_column(_label(statistic), justify="right")
     for peer in ratios:
         for kind, by_statistic in peer.times.items():
-            cells = [f"{by_statistic[statistic]:.3g}" for statistic in _STATISTICS]
+            cells = [f"{by_statistic[statistic]:.3g}" for statistic in STATISTICS]
             table.add_row(peer.engine, f"{peer.schemas:,}", _TIMES[kind], *cells)
     return table
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+
+STATISTICS: Final = ("mean", "p50", "p90", "p99", "p99_9", "max")
+"""The fields of a Spread, in the order of tables and figures."""
 
 
 @dataclass(frozen=True, slots=True)
