@@ -139,8 +139,7 @@ class Generation:
             async with aclosing(self._services.engine.generate(self._requests[choice])) as outputs:
                 while True:
                     deadline = self._deadline if clock.has_begun else self._first_deadline
-                    async with asyncio.timeout_at(deadline):
-                        output = await anext(outputs, None)
+                    output = await _next_output(outputs, deadline)
                     if output is None:
                         return
                     clock.observe(output)
@@ -167,6 +166,22 @@ class Generation:
     @property
     def _first_deadline(self) -> float:
         return min(self._deadline, self._queue_deadline)
+
+
+async def _next_output(
+    outputs: AsyncGenerator[RequestOutput, None], deadline: float
+) -> RequestOutput | None:
+    """The next one, or None at the end.
+
+    Raises:
+        TimeoutError: the deadline is over, also if it is there already: no time runs out then, and
+            a client that reads drop by drop would be answered for ever.
+    """
+    async with asyncio.timeout_at(deadline):
+        output = await anext(outputs, None)
+    if asyncio.get_running_loop().time() > deadline:
+        raise TimeoutError
+    return output
 
 
 def _traced(chat: AdmittedChat, services: Services) -> TracedRequest:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from contextlib import closing, contextmanager
 
 import pytest
 
+from engine.output import RequestOutput
+from server.admission import admit_chat
 from server.config import ServerConfig
+from server.errors import GenerationTimeoutError
+from server.generation import Generation
 from tests.hostile.conftest import ORDINARY
 from tests.support.chat_server import MODEL, make_services, running
 from tests.support.fresh_http import HTTP
@@ -137,3 +142,21 @@ def test_a_chunk_that_is_none_behind_a_head_is_no_error_of_ours(caplog):
                 assert connection.heard.statuses == [400]
                 assert connection.heard.was_closed
     assert "Traceback" not in caplog.text
+
+
+async def test_who_reads_drop_by_drop_is_served_no_longer_than_an_answer_may_take():
+    services = make_services("ok", config=ServerConfig(generation_timeout_s=0.2))
+
+    async def all_is_there(request):
+        while True:  # without a pause, as from the queue of one who has not read
+            yield RequestOutput(request.request_id, (97,), ())
+
+    services.engine.generate = all_is_there  # type: ignore[method-assign]
+    generation = Generation(await admit_chat(ORDINARY, services), services)
+
+    async def read_slowly():
+        async for _ in generation.steps():
+            await asyncio.sleep(0.01)
+
+    with pytest.raises(GenerationTimeoutError):
+        await asyncio.wait_for(read_slowly(), PATIENCE_S)
