@@ -38,7 +38,7 @@ EXCLUSIVE = (
 UNIQUE = '{"type": "array", "items": {"enum": [1, 2, 3, "a"]}, "uniqueItems": true, "minItems": 2}'
 CALL = Tagged("<call>", Sequence((Embed(JsonSchema(OPEN)), Literal("</call>"))))
 
-SPECS = {
+SPECS: dict[str, tuple[GrammarSpec, bytes]] = {
     "an open object": (JsonSchema(OPEN), b'{"a": "x", "b": "y", "c": "y"}'),
     "keys in any order": (JsonSchema(OPEN, property_order="any"), b'{"b": "x", "a": "y"}'),
     "a tree": (JsonSchema(TREE), b'{"of": [{"of": [{}, {}]}, {}]}'),
