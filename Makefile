@@ -1,7 +1,7 @@
 # Every target makes and fills .venv by itself when pyproject.toml or the constraints have changed, and
 # has the kernels compiled, so that the first start of a server does not wait for them.
 
-PYTHON ?= $(shell command -v python3.11 || command -v python3)
+PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || echo python3)
 MODEL ?= smollm2-135m
 ARGS ?=
 FACTOR ?= 50
@@ -75,7 +75,12 @@ $(NODE_CLIENTS): tests/clients/node/package.json
 	npm install --prefix tests/clients/node --no-package-lock --no-audit --no-fund
 	touch $@
 
+# A string that is given to sys.exit is its message.
+CHECK_PYTHON := import sys; sys.version_info >= (3, 11) or sys.exit( \
+	f"Python 3.11 or newer is needed, not {sys.version.split()[0]}: make PYTHON=/path/to/python")
+
 $(INSTALLED): pyproject.toml requirements/constraints-cpu.txt
+	@$(PYTHON) -c '$(CHECK_PYTHON)'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --upgrade pip
 	$(BIN)/python -m pip install $(CONSTRAINTS) --editable '.[dev]'

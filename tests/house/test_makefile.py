@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,24 @@ def test_each_target_makes_and_fills_the_environment_first(clone, target):
     creates = next(i for i, line in enumerate(plan) if "-m venv .venv" in line)
     fills = next(i for i, line in enumerate(plan) if "--editable" in line)
     assert creates < fills < len(plan) - 1
+
+
+def test_a_python_that_is_too_old_is_refused_before_anything_is_made(clone):
+    old = clone / "old-python"
+    code = (
+        "import sys; sys.version_info, sys.version = (3, 9, 2), '3.9.2 (main)'; exec(sys.argv[1])"
+    )
+    old.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{code}" "$2"\n')
+    old.chmod(0o755)
+    run = subprocess.run(
+        ["make", "-C", clone, "serve", f"PYTHON={old}"],
+        capture_output=True,
+        text=True,
+        env={"PATH": os.environ["PATH"]},
+    )
+    assert run.returncode == 2
+    assert "Python 3.11 or newer is needed, not 3.9.2: make PYTHON=/path/to/python" in run.stderr
+    assert not (clone / ".venv").exists()
 
 
 def test_a_filled_environment_is_left_alone_until_the_requirements_change(clone):
