@@ -100,6 +100,7 @@ KERNELS: Final[Mapping[str, Mapping[str, str]]] = {
     "grammars.masks.slice_sources": {
         "_reachable": "(int32[:,::1], uint16[::1], int64, int64)",
         "_num_live_bytes": "(int32[:,::1], uint16[::1])",
+        "_find_usual": "(int32[:,::1], uint16[::1], boolean[::1], int64, int64)",
     },
     "grammars.masks.subtrees": {
         "_summarise": "(int32[:,::1], uint8[::1], int32[:,::1])",

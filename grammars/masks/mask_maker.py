@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from grammars.masks.mask_cache import TopKey
     from grammars.masks.rows import MaskRow, RowPool
     from grammars.masks.runner import Runner
-    from grammars.masks.slice_sources import SliceSource
     from grammars.masks.token_symbols import TokenSymbols
     from grammars.pushdown.actions import Expander
     from grammars.pushdown.tables import AutomatonTables
@@ -62,7 +61,7 @@ class MaskMaker:
             ReferenceWalk(tables, expander, vocabulary) if way == "reference" else None
         )
         self._masks = MaskCache()
-        self._sources: dict[int, tuple[SliceSource, int] | None] = {}  # by lexer state
+        self._sources: dict[int, int | None] = {}  # by lexer state
 
     def __len__(self) -> int:
         return len(self._masks)
@@ -99,33 +98,32 @@ class MaskMaker:
         if self._reference is not None:
             return self._reference_words(self._reference, configuration)
         source = self._find_source(configuration.lexer)
-        if source is None or self._is_hidden(source[1], configuration.state):
+        if source is None or self._is_hidden(source, configuration.state):
             return self._runner.fill(configuration, None, is_wide=False)
-        view = self._find_slice(*source)
-        return self._runner.fill(configuration, view, is_wide=True)
+        return self._runner.fill(configuration, self._find_slice(source), is_wide=True)
 
-    def _find_source(self, lexer: int) -> tuple[SliceSource, int] | None:
-        """Whose slice a lexer state takes, and the number of that state in the tables."""
+    def _find_source(self, lexer: int) -> int | None:
+        """The lexer state whose slice a lexer state takes."""
         if lexer not in self._sources:
             self._sources[lexer] = self._new_source(lexer)
         return self._sources[lexer]
 
-    def _new_source(self, lexer: int) -> tuple[SliceSource, int] | None:
+    def _new_source(self, lexer: int) -> int | None:
         if self._slices is None or lexer == DEAD:
             return None
         dfa, local = self._tables.locate(lexer)
         source = self._slices.find_source(dfa, local)
-        return None if source is None else (source, lexer + source.state - local)
+        return None if source is None else lexer + source - local
 
-    def _is_hidden(self, lexer: int, state: int) -> bool:
-        """Whether some tokens of a slice lead to what is not read here."""
+    def _is_hidden(self, source: int, state: int) -> bool:
+        """Whether some tokens of the slice of a lexer state lead to what is not read here."""
         hidden = ~self._tables.state_row(state)[StateColumn.WINDOW]
-        return hidden != 0 and self._tables.lexer_row(lexer)[LexerColumn.REACH] & hidden != 0
+        return hidden != 0 and self._tables.lexer_row(source)[LexerColumn.REACH] & hidden != 0
 
-    def _find_slice(self, source: SliceSource, lexer: int) -> SliceView | None:
+    def _find_slice(self, source: int) -> SliceView | None:
         assert self._slices is not None
-        found = self._slices.find(self._tables.locate(lexer)[0], source)
-        return None if found is None else SliceView(found, source.labels, lexer)
+        found = self._slices.find(*self._tables.locate(source))
+        return None if found is None else SliceView(*found, source)
 
     def _reference_words(
         self, reference: ReferenceWalk, configuration: Configuration

@@ -21,7 +21,7 @@ from grammars.masks.token_symbols import build_token_symbols
 
 if TYPE_CHECKING:
     from grammars.automata.dfa import Dfa
-    from grammars.masks.slice_sources import SliceSource
+    from grammars.masks.slice_sources import Residual
     from grammars.masks.slices import Slice
     from grammars.vocabulary import Vocabulary
 
@@ -63,26 +63,32 @@ class SliceCache:
         """Bytes of all slices."""
         return self._slices.num_bytes
 
-    def find_source(self, dfa: Dfa, state: int) -> SliceSource | None:
-        """Where the slice for a state of `dfa` comes from; None where few bytes can follow it."""
+    def find_source(self, dfa: Dfa, state: int) -> int | None:
+        """The state of `dfa` whose slice a state takes; None where few bytes can follow it."""
         with self._lock:
-            sources = self._sources.get(dfa)
-            if sources is None:
-                sources = self._sources[dfa] = SliceSources(dfa)
-            return sources.find(state)
+            return self._sources_of(dfa).find(state)
 
-    def find(self, dfa: Dfa, source: SliceSource) -> Slice | None:
-        """The slice of a source; None where a walk is the better way."""
+    def find(self, dfa: Dfa, source: int) -> tuple[Slice, tuple[int, ...]] | None:
+        """The slice of a state of `dfa`, and `SliceView.labels`; None where a walk is better."""
         with self._lock:
-            key = source.key
-            found = self._slices.get(key)
-            if found is not None or key in self._useless:
-                return found
-            made = build_slice(self._tokens, self._subtrees, *source.cut_out(dfa), self._num_words)
-            if made is not None:
-                self._slices.put(key, made, made.memory_bytes)
-                return made
-            if len(self._useless) == _MAX_USELESS:
-                self._useless.clear()
-            self._useless.add(key)
-            return None
+            residual = self._sources_of(dfa).residual(source)
+            found = self._slices.get(residual.key)
+            if found is None and residual.key not in self._useless:
+                found = self._make(residual, dfa)
+            return None if found is None else (found, residual.labels)
+
+    def _sources_of(self, dfa: Dfa) -> SliceSources:
+        sources = self._sources.get(dfa)
+        if sources is None:
+            sources = self._sources[dfa] = SliceSources(dfa)
+        return sources
+
+    def _make(self, residual: Residual, dfa: Dfa) -> Slice | None:
+        made = build_slice(self._tokens, self._subtrees, *residual.cut_out(dfa), self._num_words)
+        if made is not None:
+            self._slices.put(residual.key, made, made.memory_bytes)
+            return made
+        if len(self._useless) == _MAX_USELESS:
+            self._useless.clear()
+        self._useless.add(residual.key)
+        return None

@@ -17,7 +17,7 @@ from grammars.automata.kernels import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from grammars.automata.kernels import Ints
+    from grammars.automata.kernels import Bools, Ints
 
 MIN_LIVE_BYTES: Final = 24
 """A lexer state that fewer bytes can follow is walked as fast as a slice could be looked up."""
@@ -31,31 +31,31 @@ _serial_numbers: Final = count()
 
 
 @dataclass(frozen=True, slots=True)
-class SliceSource:
-    """A state whose slice is taken.
+class Residual:
+    """What a state of an automaton reads.
 
     Args:
-        state: its number in its automaton.
+        state: its number.
         key: the same for states, of all automata, that read the same.
         labels: its automaton's label for each label of the slice, which are numbered from 1.
-        residual: the states that can be reached from it, in the order in which they are found; None
-            where these are many, and the slice is that of the automaton itself.
+        states: what can be reached from it, in the order in which it is found; None where that is
+            much, and the slice is one of the automaton itself.
     """
 
     state: int
     key: bytes
     labels: tuple[int, ...]
-    residual: tuple[int, ...] | None
+    states: tuple[int, ...] | None
 
     def cut_out(self, dfa: Dfa) -> tuple[Dfa, int]:
-        """An automaton that reads what the slice is of, and from which state.
+        """An automaton that reads it, and from which state.
 
         Args:
-            dfa: the automaton of the source.
+            dfa: the automaton of the state.
         """
-        if self.residual is None:
+        if self.states is None:
             return dfa, self.state
-        return _cut_out(dfa, self.residual, self.labels), 1
+        return _cut_out(dfa, self.states, self.labels), 1
 
 
 class SliceSources:
@@ -69,53 +69,44 @@ class SliceSources:
         self._dfa = weakref.ref(dfa)
         self._number = next(_serial_numbers)
         self._num_live = _num_live_bytes(dfa.next_state, dfa.symbol_class)
-        self._of_own: dict[int, SliceSource] = {}  # of states that are their own source
-        self._sources: dict[int, SliceSource | None] = {}
+        self._residuals: dict[int, Residual] = {}
 
-    def find(self, state: int) -> SliceSource | None:
-        """The source of a state; None where less than MIN_LIVE_BYTES can follow it."""
-        if state not in self._sources:
-            is_wide = self._num_live[state] >= MIN_LIVE_BYTES
-            self._sources[state] = self._make(state) if is_wide else None
-        return self._sources[state]
+    def find(self, state: int) -> int | None:
+        """The state whose slice a state takes; None where less than MIN_LIVE_BYTES can follow.
 
-    def _make(self, state: int) -> SliceSource:
-        """The state itself, or the one which most of its symbols lead to."""
+        It is the one that most of its symbols lead to, or the state itself.
+        """
+        if self._num_live[state] < MIN_LIVE_BYTES:
+            return None
         dfa = self._dfa()
         assert dfa is not None, "the caller holds it"
-        counts = np.bincount(dfa.next_state[state][dfa.symbol_class])
-        counts[DEAD] = 0
-        usual = int(counts.argmax())
-        if usual != state and not _is_like(dfa, state, usual):
-            usual = state
-        if usual not in self._of_own:
-            self._of_own[usual] = self._own(dfa, usual)
-        return self._of_own[usual]
+        return _find_usual(
+            dfa.next_state, dfa.symbol_class, dfa.char_boundary, state, MAX_DIFFERING_SYMBOLS
+        )
 
-    def _own(self, dfa: Dfa, state: int) -> SliceSource:
-        """A state as its own source."""
+    def residual(self, state: int) -> Residual:
+        """What a state reads."""
+        found = self._residuals.get(state)
+        if found is None:
+            dfa = self._dfa()
+            assert dfa is not None, "the caller holds it"
+            found = self._residuals[state] = self._make(dfa, state)
+        return found
+
+    def _make(self, dfa: Dfa, state: int) -> Residual:
         order = _reachable(dfa.next_state, dfa.symbol_class, state, MAX_RESIDUAL_STATES)
         if len(order) > MAX_RESIDUAL_STATES:
             key = b"%d/%d" % (self._number, state)
-            return SliceSource(state, key, tuple(range(1, int(dfa.label.max()) + 1)), None)
+            return Residual(state, key, tuple(range(1, int(dfa.label.max()) + 1)), None)
         own_labels = dfa.label[order].tolist()
         labels = tuple(dict.fromkeys(label for label in own_labels if label != NO_LABEL))
-        residual = tuple(order.tolist())
-        cut = _cut_out(dfa, residual, labels)
+        states = tuple(order.tolist())
+        cut = _cut_out(dfa, states, labels)
         digest = hashlib.sha256()
         for array in (cut.symbol_class, cut.next_state, cut.label, cut.char_boundary):
             digest.update(array.tobytes())
             digest.update(b"%d;" % array.size)
-        return SliceSource(state, digest.digest(), labels, residual)
-
-
-def _is_like(dfa: Dfa, state: int, usual: int) -> bool:
-    """Whether two states read all but a few symbols alike."""
-    if dfa.char_boundary[state] != dfa.char_boundary[usual]:
-        return False
-    mine = dfa.next_state[state][dfa.symbol_class]
-    others = dfa.next_state[usual][dfa.symbol_class]
-    return bool(np.count_nonzero(mine != others) <= MAX_DIFFERING_SYMBOLS)
+        return Residual(state, digest.digest(), labels, states)
 
 
 def _cut_out(dfa: Dfa, states: tuple[int, ...], labels: tuple[int, ...]) -> Dfa:
@@ -135,6 +126,32 @@ def _cut_out(dfa: Dfa, states: tuple[int, ...], labels: tuple[int, ...]) -> Dfa:
         renumber[dfa.next_state[kept]], dfa.symbol_class.astype(np.int32)
     )
     return Dfa(symbol_class.astype(np.uint16), table, label, 1, dfa.char_boundary[kept])
+
+
+@kernel
+def _find_usual(
+    next_state: Ints,
+    symbol_class: NDArray[np.uint16],
+    is_boundary: Bools,
+    state: int,
+    max_differing: int,
+) -> int:
+    """Where most symbols lead, if all but `max_differing` are read there alike; else the state."""
+    num_leading = np.zeros(next_state.shape[0], np.int32)
+    usual = 0
+    for symbol in range(len(symbol_class)):
+        target = next_state[state, symbol_class[symbol]]
+        if target != 0:
+            num_leading[target] += 1
+            if num_leading[target] > num_leading[usual]:
+                usual = int(target)
+    num_differing = 0
+    for symbol in range(len(symbol_class)):
+        c = symbol_class[symbol]
+        num_differing += next_state[state, c] != next_state[usual, c]
+    if is_boundary[state] != is_boundary[usual] or num_differing > max_differing:
+        return int(state)
+    return usual
 
 
 @kernel

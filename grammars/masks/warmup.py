@@ -71,9 +71,9 @@ def _make_slices(vocabulary: Vocabulary) -> None:
     for terminal in _open_terminals():
         dfa = lexer_of((terminal,), CompileLimits().max_states, vocabulary.missing_bytes).dfa
         source = slices.find_source(dfa, dfa.run(b'"'))
-        made = None if source is None else slices.find(dfa, source)
-        if made is not None:
-            made.inner_row(UNBOUNDED)
+        found = None if source is None else slices.find(dfa, source)
+        if found is not None:
+            found[0].inner_row(UNBOUNDED)
 
 
 def _open_terminals() -> Iterator[Terminal]:

@@ -27,6 +27,7 @@ KERNELS = {
 }
 ENTRIES = (
     "_extends",
+    "_find_usual",
     "_num_live_bytes",
     "_preorder",
     "_reachable",
