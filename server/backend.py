@@ -81,7 +81,9 @@ def load_backend(
         tokenizer = load_tokenizer(model_folder)
         wait_for_kernels(engine_kernels.KERNELS)  # its self-test would compile them once more
         engine = AsyncEngine(
-            load_engine(model_folder, engine_config, lambda stage: announce(f"Loading the engine: {stage}"))
+            load_engine(
+                model_folder, engine_config, lambda stage: announce(f"Loading the engine: {stage}")
+            )
         )
         announce("Building the vocabulary and its token trie")
         vocabulary = make_vocabulary(tokenizer, engine.info)
