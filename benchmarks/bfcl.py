@@ -75,7 +75,7 @@ def _answer_models(
     answers: AnswerFile,
     console: Console,
 ) -> None:
-    """Make the answers that are not there yet, one model after the other."""
+    """Generate the missing answers, one model after the other."""
     torch.set_num_threads(options.threads)
     todo = {model: _open_questions(cases, model, options.modes, answers) for model in options.model}
     total = sum(len(question.modes) for questions in todo.values() for question in questions)
@@ -111,7 +111,7 @@ def _open_questions(
 
 
 def _modes_of(case: Case, modes: Sequence[Mode]) -> list[Mode]:
-    """Who requires a call wants one, so the other cases are left out there."""
+    """The modes that suit a case; `required` only where a call is wanted."""
     return [mode for mode in modes if case.expects_call or mode is not Mode.REQUIRED]
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Mode(StrEnum):
-    """What holds an answer; the prompt is the same in all."""
+    """How an answer is constrained; the prompt is the same in all modes."""
 
     FREE = "free"  # nothing
     AUTO = "auto"  # tool_choice "auto": what begins as a call is a call of one of the tools
@@ -53,11 +53,11 @@ class Answer:
 
 
 class SettingsError(Exception):
-    """A file holds answers that were made otherwise."""
+    """A file holds answers that were generated with other settings."""
 
 
 class AnswerFile:
-    """Answers on disk, a line each behind a line of settings; those there are not made again.
+    """Answers on disk: a line of settings, then one answer per line, none generated twice.
 
     Args:
         path: of the file, made if need be; None: answers are kept in memory alone.
@@ -83,7 +83,7 @@ class AnswerFile:
             self._add(_from_json(json.loads(line)))
 
     def find(self, model: str, mode: Mode, case_id: str) -> Answer | None:
-        """The answer of a model to a case, if it is there."""
+        """The answer of a model to a case, or None."""
         return self._answers.get((model, mode, case_id))
 
     def of(self, model: str) -> list[Answer]:

@@ -51,7 +51,7 @@ class Case:
 
 
 def read_cases(folder: Path, *, limit: int | None, seed: int) -> list[Case]:
-    """The cases of every `*.jsonl` of a folder; lines that expect nothing are none.
+    """The cases of every `*.jsonl` of a folder; lines without an expectation are skipped.
 
     The first of every file come first, then the second, so that a run that is stopped has answered
     all categories alike.

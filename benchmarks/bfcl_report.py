@@ -86,7 +86,7 @@ def table_rows(scores: Sequence[Score]) -> list[list[str]]:
 
 
 def mistake_rows(scores: Sequence[Score]) -> list[list[str]]:
-    """Head and rows of what is wrong with the answers that are, over all that want a call."""
+    """Head and rows of the mistakes, over all cases that want a call."""
     totals = [found for found in scores if found.category == ALL]
     names = list(dict.fromkeys(name for total in totals for name in total.mistakes))
     rows = [["model", "mode", *names, "cut", "refused"]]

@@ -73,7 +73,7 @@ def score(model: str, category: str, mode: Mode, answered: Sequence[tuple[Case, 
 
 
 def scores_of(model: str, mode: Mode, answered: Sequence[tuple[Case, Answer]]) -> Iterator[Score]:
-    """The scores by category, and the one of all that want a call."""
+    """The scores by category, and one over all cases that want a call."""
     for category in dict.fromkeys(case.category for case, _ in answered):
         chosen = [(case, answer) for case, answer in answered if case.category == category]
         yield score(model, category, mode, chosen)

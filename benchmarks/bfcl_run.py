@@ -1,4 +1,4 @@
-"""Cases answered by a server in this process: admission, grammar and reading as over HTTP."""
+"""Cases answered by a server in this process: admission, grammar and parsing as over HTTP."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _body(case: Case, mode: Mode, limits: AnswerLimits) -> dict[str, Any]:
 async def _generate(
     chat: AdmittedChat, case: Case, services: Services, limits: AnswerLimits, answer: Answer
 ) -> Answer:
-    """Write the answer, up to where it ends or cannot become right any more."""
+    """Generate the answer until it ends or can no longer become right."""
     message = ReplyMessage()
     generation = Generation(chat, services)
     async with aclosing(generation.steps()) as steps:

@@ -64,7 +64,7 @@ def is_valid(call: Call, case: Case) -> bool:
 
 
 def is_lost(case: Case, calls: Sequence[Call]) -> bool:
-    """Whether an answer is wrong whatever calls may follow these."""
+    """Whether an answer is wrong no matter which calls follow."""
     return find_mistake(case, calls) not in _UNFINISHED
 
 

@@ -1,4 +1,4 @@
-"""What every measuring process has in common: one thread, and no life without its parent."""
+"""What every measuring process has in common: one thread, and it ends with its parent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ONE_THREAD: Final = MappingProxyType(
 
 
 def end_with_parent() -> None:
-    """Leave when the benchmark was killed: an orphan would slow whatever is measured next."""
+    """Exit when the benchmark is killed: an orphan would slow whatever is measured next."""
     threading.Thread(target=_wait_for_parent, daemon=True).start()
 
 

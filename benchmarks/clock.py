@@ -1,4 +1,4 @@
-"""Clock: what a time of a benchmark is."""
+"""Clock: which clock a benchmark reads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Clock(StrEnum):
-    """What a time is."""
+    """Wall time or CPU time."""
 
     WALL = "wall"  # MaskBench's; right on a machine that does nothing else
     CPU = "cpu"  # of the whole process; right on a shared machine, a system call dearer a reading

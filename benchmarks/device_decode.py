@@ -113,7 +113,7 @@ def measure_decode(batch_sizes: Sequence[int]) -> list[DecodeTime]:
 
 
 def _bandwidth() -> float:
-    """Bytes a second that a copy reads and writes."""
+    """Bytes per second that a copy reads and writes."""
     source = torch.empty(2**29, dtype=torch.int32, device="cuda")
     target = torch.empty_like(source)
     start = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]  # torch's

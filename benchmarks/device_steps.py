@@ -62,7 +62,7 @@ class Replay:
         return [self.token_ids[place] for place in self.places]
 
     def move(self) -> list[int]:
-        """Go one token on; the sequences that begin the document anew."""
+        """Advance by one token; returns the sequences that start the document again."""
         self.places = [(place + 1) % len(self.token_ids) for place in self.places]
         return [index for index, place in enumerate(self.places) if place == 0]
 
@@ -183,7 +183,7 @@ def _pooled_parts(advance: _Matchers, logits: torch.Tensor) -> Parts:
 
 
 def _copied_parts(advance: _Matchers, logits: torch.Tensor, *, by_xgrammar: bool) -> Parts:
-    """Rows are filled on the host, copied whole, and applied by our kernel or by xgrammar's."""
+    """Rows are filled on the host, copied, and applied by our kernel or by xgrammar's."""
     device = logits.device
     on_device = torch.zeros(
         (len(logits), bitmask_width(logits.shape[1])), dtype=torch.int32, device=device

@@ -1,4 +1,4 @@
-"""The bars of the engine: what its ratios must come to, and whether they do."""
+"""The targets (bars) of the engine: bounds of its ratios, and whether they hold."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Bar:
 
     @property
     def bound(self) -> str:
-        """As people write it."""
+        """The bound as text."""
         return f">= {self.at_least:g}" if self.at_least is not None else f"<= {self.at_most:g}"
 
     def holds(self, value: float) -> bool:
@@ -62,7 +62,7 @@ BARS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A bar beside what was measured.
+    """A bar and what was measured.
 
     Args:
         bar: the bar.
@@ -74,7 +74,7 @@ class Judgement:
 
     @property
     def verdict(self) -> str:
-        """In a word."""
+        """The verdict as one word."""
         if self.value is None:
             return "not measured"
         return "holds" if self.bar.holds(self.value) else "MISSED"
@@ -94,7 +94,7 @@ def judge(ratios: Mapping[str, Mapping[str, float]]) -> list[Judgement]:
 
 
 def bar_table(judgements: list[Judgement]) -> Table:
-    """A row a bar."""
+    """A row per bar."""
     table = Table(title="Bars")
     for column in ("set", "ratio", "bar", "measured", "verdict"):
         table.add_column(column, justify="right" if column in ("bar", "measured") else "left")

@@ -1,4 +1,4 @@
-"""The prompts of the engine benchmark: documents, and calls with much text that is given."""
+"""The prompts of the engine benchmark: documents, and calls with much forced text."""
 
 from __future__ import annotations
 

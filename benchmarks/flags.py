@@ -50,7 +50,7 @@ def add_clock_flag(parser: argparse.ArgumentParser) -> None:
         type=one_of(Clock),
         metavar="{wall,cpu}",
         default=Clock.WALL,
-        help="what a time is; cpu: of the process, for a machine that others use as well "
+        help="clock of the times; cpu: CPU time of the process, for a busy machine "
         "(default: %(default)s)",
     )
 

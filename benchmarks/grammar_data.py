@@ -86,7 +86,7 @@ class GrammarEntry:
 
 @dataclass(frozen=True, slots=True)
 class GrammarData:
-    """All there is.
+    """All cases.
 
     Args:
         entries: in order of their names.
@@ -98,7 +98,7 @@ class GrammarData:
 
 
 def find_data(folder: Path) -> GrammarData:
-    """Find out what a folder holds, without parsing what need not be.
+    """Find the entries of a folder, parsing as little as possible.
 
     Args:
         folder: has MaskBench's files `SUBSET---NAME.json` (or `SUBSET_NAME.json`), or files

@@ -1,4 +1,4 @@
-"""The list of what an engine failed at, a line each: to mend by."""
+"""The list of an engine's failures, one per line."""
 
 from __future__ import annotations
 

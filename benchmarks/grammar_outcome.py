@@ -33,7 +33,7 @@ class Written:
         return self.refused_at is None and self.error is None and (self.can_end or not with_end)
 
     def is_right(self, *, with_end: bool) -> bool:
-        """Whether what is valid was accepted, and what is not was not; an error is never right."""
+        """Whether it was judged right: accepted if valid, else refused; an error never is."""
         return self.error is None and self.is_accepted(with_end=with_end) == self.is_valid
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Verdict(Enum):
-    """What became of a schema, the gravest where there are several; the value is for readers."""
+    """The outcome of a schema, the gravest of several; the value is shown to readers."""
 
     PASSING = "passing"
     COMPILE_ERROR = "compile error"

@@ -53,7 +53,7 @@ def measure_all(
     vocabulary: Vocabulary,
     console: Console,
 ) -> list[Result]:
-    """All engines on a schema right after one another, so that they share the machine's mood.
+    """All engines on a schema right after one another, so that they share the machine's state.
 
     Ctrl-C ends it early, with the results of the schemas that all engines are done with.
     """

@@ -60,7 +60,7 @@ class Times:
 
     @classmethod
     def of(cls, measured: Sequence[Measured], *, timeouts: int = 0, limit_s: float = 0.0) -> Times:
-        """Of the schemas that compiled, and of so many that did not end within a limit."""
+        """The times of the schemas that compiled, and the limit for those that timed out."""
         limits = np.full(timeouts, limit_s * 1e9)
         compile_ns = np.array([one.compile_ns for one in measured], np.float64)
         ready_ns = np.array([one.compile_ns + one.first_mask_ns for one in measured], np.float64)

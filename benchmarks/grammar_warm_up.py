@@ -63,7 +63,7 @@ _MORE_S: Final = 5.0
 
 
 class WarmUpError(Exception):
-    """An engine refuses what none may refuse; `str()` has its reason."""
+    """An engine refused a schema that every engine must support; `str()` has its reason."""
 
 
 def warm_up(engine: Engine, vocabulary: Vocabulary) -> None:

@@ -1,4 +1,4 @@
-"""EngineProcess: an engine in a process of its own, which is killed and started anew at need."""
+"""EngineProcess: an engine in its own process, killed and restarted when needed."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def _death(exitcode: int | None) -> str:
 
 
 def _work(settings: WorkerSettings, connection: Connection) -> None:
-    """The process: tell when the engine is ready, then answer jobs until the parent is gone."""
+    """The process: report when the engine is ready, then run jobs until the parent is gone."""
     end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, who then reports
     _be_silent()

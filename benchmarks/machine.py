@@ -30,7 +30,7 @@ class Run(TypedDict):
 
 
 def describe_run(command: str, arguments: Sequence[str]) -> Run:
-    """The run that is going on.
+    """The current run.
 
     Args:
         command: of `tightrope`, such as "bench masks".
@@ -66,7 +66,7 @@ def _versions() -> dict[str, str]:
 
 
 def has_cuda() -> bool:
-    """Whether a CUDA device is at hand."""
+    """Whether there is a CUDA device."""
     import torch  # a second of import that only this question needs
 
     return bool(torch.cuda.is_available())

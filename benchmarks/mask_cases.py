@@ -43,7 +43,7 @@ class MaskCase:
 
 
 def load_case(name: str, *, whitespace: Whitespace, num_documents: int, seed: int) -> MaskCase:
-    """Read or make a case, and draw its valid documents.
+    """Read or generate a case, and draw its valid documents.
 
     Args:
         name: one of CASE_NAMES.

@@ -74,7 +74,7 @@ class MaskMeasurement:
 
     @property
     def is_measured(self) -> bool:
-        """Whether there are numbers."""
+        """Whether there are figures."""
         return self.refusal is None and self.failure is None
 
 
@@ -133,7 +133,7 @@ def measure(
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """One fresh compile and what followed."""
+    """One new compile and the steps after it."""
 
     compiled: CompiledGrammar
     compile_ns: int
@@ -216,7 +216,7 @@ class _Judge:
         return self._is_allowed(end_token_id) and matcher.accept_token(end_token_id)
 
     def _longest_allowed(self, matcher: GrammarMatcher, rest: bytes) -> int | None:
-        """The allowed token that covers the most of `rest`."""
+        """The allowed token that covers most of `rest`."""
         matcher.fill_bitmask(self._row)
         for length in range(min(len(rest), self._longest_token), 0, -1):
             for token_id in self._ids_of.get(rest[:length], ()):

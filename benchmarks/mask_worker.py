@@ -1,4 +1,4 @@
-"""One process for each backend and schema: what one does to its process touches no other."""
+"""One process for each backend and schema, so that none affects another."""
 
 from __future__ import annotations
 

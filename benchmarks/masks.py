@@ -143,7 +143,7 @@ def _measure_all(
     repeats: int,
     console: Console,
 ) -> list[MaskResult]:
-    """All backends on a schema right after one another, so that they share the machine's mood."""
+    """All backends on a schema right after one another, so that they share the machine's state."""
     results = []
     with make_progress(console) as progress:
         task = progress.add_task("starting", total=len(cases) * len(options.backends))

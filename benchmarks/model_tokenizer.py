@@ -1,4 +1,4 @@
-"""The tokenizer of a model; apart from `TokenizerSource`, which workers load without the server."""
+"""The tokenizer of a model; apart from `TokenizerSource`, since workers load no server."""
 
 from __future__ import annotations
 

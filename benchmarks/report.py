@@ -1,4 +1,4 @@
-"""The JSON of a benchmark: what was measured, behind what it ran on."""
+"""The JSON of a benchmark: what it ran on, then what was measured."""
 
 from __future__ import annotations
 

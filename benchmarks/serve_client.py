@@ -1,4 +1,4 @@
-"""Sends the work to a server, at a rate or a few at a time, and takes the time of every piece."""
+"""Sends the work to a server, at a rate or a few at a time, and times every piece."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ async def _send(client: httpx.AsyncClient, target: Target, work: Work) -> Answer
 
 
 class _Reply:
-    """Gathers the chunks of one stream."""
+    """Collects the chunks of one stream."""
 
     def __init__(self) -> None:
         self.num_tokens = 0
@@ -143,7 +143,7 @@ class _Reply:
         self._error = ""
 
     def take(self, chunk: dict[str, Any]) -> bool:
-        """Add a chunk; says whether it brought anything of the answer."""
+        """Add a chunk; returns whether it held a piece of the answer."""
         if "error" in chunk:
             self._error = str(chunk["error"].get("message", "error"))[:100]
             return False

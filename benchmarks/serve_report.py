@@ -64,7 +64,7 @@ def ratio_line(results: Sequence[ServeResult]) -> str | None:
 
 
 def save_plot(results: Sequence[ServeResult], path: Path, *, caption: str) -> None:
-    """Throughput, time to the first piece and time a token of every load.
+    """Throughput, time to the first piece and time per token of every load.
 
     Args:
         results: in the order of the bars.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Slo:
-    """What a user would call fast enough; milliseconds.
+    """Times that users find fast enough, in milliseconds.
 
     Args:
         first_ms: to the first piece.

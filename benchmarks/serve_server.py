@@ -47,7 +47,7 @@ def own_server(
 
 
 def _read_lines(process: subprocess.Popen[str], told: queue.SimpleQueue[str | None]) -> None:
-    """To the end: a pipe that nobody reads would hold the server up."""
+    """Read to the end: a full pipe would block the server."""
     assert process.stderr is not None
     for line in process.stderr:
         told.put(line.rstrip())

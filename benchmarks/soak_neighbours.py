@@ -1,4 +1,4 @@
-"""Neighbours: what eight streams notice of large schemas that compile beside them."""
+"""Neighbours: how large schemas that compile affect eight streams."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NUM_MEMBERS: Final = 2_000
 
 
 class _Stream:
-    """Reads answers one behind the other, and notes when each piece came.
+    """Reads one answer after another, and notes when each piece came.
 
     Attributes:
         times: of the pieces of each answer, `time.perf_counter`.
@@ -97,7 +97,7 @@ async def _measure(target: Target, seconds: float, timeout_s: float) -> tuple[Sp
 
 
 async def _compile(client: httpx.AsyncClient, target: Target, number: int) -> None:
-    """Have a schema compiled that was never seen before."""
+    """Have a new schema compiled."""
     names = [f"member_{number}_{index}" for index in range(_NUM_MEMBERS)]
     schema = {
         "type": "object",

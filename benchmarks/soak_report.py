@@ -19,7 +19,7 @@ def soak_table(report: SoakReport) -> Table:
     """A row per load."""
     alone, beside = report.alone_ms, report.beside_ms
     table = Table(
-        title="Overload, and what is left behind it",
+        title="Overload and its aftermath",
         caption="Shed: answered with 429 or 503. Between two tokens of eight streams, ms as p50 / "
         f"p99: {alone.p50:.0f} / {alone.p99:.0f}, beside compiles {beside.p50:.0f} / "
         f"{beside.p99:.0f}.",

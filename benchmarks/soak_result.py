@@ -1,4 +1,4 @@
-"""SoakReport: what a soak came to, and which of its goals were met."""
+"""SoakReport: the figures of a soak, and which of its goals were met."""
 
 from __future__ import annotations
 
@@ -72,24 +72,25 @@ class SoakReport:
 
     @property
     def loads(self) -> tuple[LoadResult, LoadResult, LoadResult]:
-        """In their order."""
+        """The three loads, in order."""
         return self.usual, self.overload, self.again
 
     @property
     def goodput_kept(self) -> float:
-        """Of the usual load's goodput, under the overload."""
+        """Goodput under overload, as a share of the usual goodput."""
         return self.overload.goodput / self.usual.goodput if self.usual.goodput else 0.0
 
     def goals(self) -> list[tuple[str, bool]]:
-        """Each goal with what it came to, and whether it was met."""
+        """Each goal with its measured value, and whether it was met."""
         growth_mb = self.again.memory_mb - self.overload.memory_mb
         ratio = self.beside_ms.p99 / self.alone_ms.p99
         shed_ms = self.overload.shed_p99_ms
+        shed = "none was refused: raise --soak-seconds" if shed_ms is None else f"{shed_ms:.0f} ms"
         most = max(load.most_waiting for load in self.loads)
         faults = sorted({fault for load in self.loads for fault in load.faults})
         return [
             (
-                f"goodput under the overload: {self.goodput_kept:.2f} of the usual load's, "
+                f"goodput under overload: {self.goodput_kept:.2f} of the usual load's, "
                 f"at least {LEAST_KEPT:g}",
                 self.goodput_kept >= LEAST_KEPT,
             ),
@@ -98,13 +99,11 @@ class SoakReport:
                 most <= self.max_waiting,
             ),
             (
-                "p99 of being told that there is no room: "
-                + ("nobody was: raise --soak-seconds" if shed_ms is None else f"{shed_ms:.0f} ms")
-                + f", at most {MAX_SHED_MS} ms",
+                f"p99 of a refusal for want of room: {shed}, at most {MAX_SHED_MS} ms",
                 shed_ms is not None and shed_ms <= MAX_SHED_MS,
             ),
             (
-                f"memory grown behind the overload: {growth_mb:.0f} MB, under {MAX_GROWTH_MB} MB",
+                f"memory growth after the overload: {growth_mb:.0f} MB, under {MAX_GROWTH_MB} MB",
                 growth_mb < MAX_GROWTH_MB,
             ),
             (

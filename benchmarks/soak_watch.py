@@ -1,4 +1,4 @@
-"""SoakWatch: queue and memory of a server, read twice a second while it is loaded."""
+"""SoakWatch: queue and memory of a server, sampled twice a second under load."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Sample:
 
 
 class SoakWatch:
-    """Reads in a thread of its own, within the block.
+    """Samples in a thread of its own, within the block.
 
     Args:
         target: the server.
@@ -64,7 +64,7 @@ class SoakWatch:
 
     @property
     def seconds(self) -> float:
-        """Since it began."""
+        """Seconds since the start."""
         return time.monotonic() - self._began
 
     def most_waiting(self, begin_s: float) -> int:

@@ -30,7 +30,7 @@ class Spread:
 
     @classmethod
     def of(cls, times: Sequence[float] | NDArray[np.float64]) -> Spread:
-        """Of at least one time."""
+        """The spread of at least one time."""
         values = np.asarray(times, np.float64)
         p50, p90, p99, p99_9 = np.percentile(values, [50, 90, 99, 99.9])
         return cls(*map(float, (values.mean(), p50, p90, p99, p99_9, values.max())))

@@ -27,7 +27,7 @@ class EngineMatcher(Protocol):
         ...
 
     def commit_token(self, token_id: int) -> bool:
-        """Go on by a token, after `compute_mask`; False where the mask does not allow it.
+        """Advance by a token, after `compute_mask`; False where the mask does not allow it.
 
         After False nothing more is asked.
         """
