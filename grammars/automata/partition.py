@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import accumulate
+from operator import xor
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -15,6 +17,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grammars.automata.charset import CharSet
+
+
+_FEW_PAIRS: Final = 4_096
+"""Sets times their bounds of a small partition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,33 @@ class Partition:
 def partition_of(sets: Iterable[CharSet]) -> Partition:
     """The partition; `class_runs` are in the order of the sets."""
     sets = list(sets)
+    num_bounds = sum([len(members.bounds) for members in sets])
+    is_small = len(sets) * num_bounds <= _FEW_PAIRS
+    return small_partition(sets) if is_small else large_partition(sets)
+
+
+def small_partition(sets: list[CharSet]) -> Partition:
+    """The same by a sweep in plain Python, which is faster for the few sets of most patterns."""
+    changes = {0: 0}  # where some sets begin or end: their bits, the first set's the highest
+    bits = [1 << number for number in range(len(sets) - 1, -1, -1)]
+    for bit, members in zip(bits, sets, strict=True):
+        for bound in members.bounds:
+            changes[bound] = changes.get(bound, 0) ^ bit
+    changes.pop(NUM_CODE_POINTS, None)
+    starts = sorted(changes)
+    signatures = list(accumulate([changes[start] for start in starts], xor))
+    values = sorted(set(signatures))
+    class_of = {signature: number for number, signature in enumerate(values)}
+    return Partition(
+        np.array(starts, np.int32),
+        np.array([class_of[signature] for signature in signatures], np.int32),
+        len(values),
+        [runs([i for i, value in enumerate(values) if value & bit]) for bit in bits],
+    )
+
+
+def large_partition(sets: list[CharSet]) -> Partition:
+    """The partition of any number of sets."""
     starts = np.array(sorted({0}.union(*(members.bounds for members in sets))), np.int32)
     starts = starts[starts < NUM_CODE_POINTS]
     is_member = np.empty((len(sets), starts.shape[0]), np.bool_)

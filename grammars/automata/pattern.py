@@ -28,7 +28,7 @@ from grammars.automata.pattern_ast import (
 from grammars.automata.pattern_escape import parse_escape
 from grammars.automata.pattern_reader import PatternReader
 from grammars.automata.unicode_sets import DOT
-from grammars.errors import LimitExceededError
+from grammars.errors import InvalidGrammarError, LimitExceededError
 
 MAX_PATTERN_DEPTH: Final = 100
 """Groups inside groups, at most; those that add nothing to what is in them are not counted."""
@@ -42,6 +42,9 @@ _LOOK = re.compile(r"<?[=!]")
 _GROUP_NAME = re.compile(r"<([^>]*)>")
 _LITERALS = re.compile(r"[^\\^$.*+?()\[\]{}|]+(?![*+?{])")
 """Characters that mean themselves, but for one that may be repeated."""
+
+_PLAIN_CLASS = re.compile(r"[^\\\]]{0,64}\]")
+"""What follows the bracket of a class without escapes; patterns have the same few over and over."""
 
 
 @lru_cache(maxsize=4096)
@@ -121,7 +124,7 @@ class _Parser:
                 case ".":
                     self._add(Characters(DOT))
                 case "[":
-                    self._add(Characters(self._character_class(offset)))
+                    self._add(Characters(_character_class(reader, offset)))
                 case "\\" if reader.take_if("b"):
                     self._groups[-1].parts.append(Anchor.WORD_BOUNDARY)
                 case "\\" if reader.take_if("B"):
@@ -200,34 +203,52 @@ class _Parser:
             raise LimitExceededError("max_pattern_depth", MAX_PATTERN_DEPTH, "a pattern's groups")
         self._groups[-1].depth = max(self._groups[-1].depth, depth)
 
-    def _character_class(self, offset: int) -> CharSet:
-        """The set of a class; the opening bracket has been taken."""
-        reader = self._reader
-        is_negated = reader.take_if("^")
-        sets: list[CharSet] = []
-        while not reader.take_if("]"):
-            start = reader.offset
-            first = self._class_atom(offset)
-            if reader.take_if("-"):
-                if reader.take_if("]"):
-                    sets += (first, CharSet.of("-"))
-                    break
-                last = self._class_atom(offset)
-                sets += _class_range(reader, start, first, last)
-            else:
-                sets.append(first)
-        members = CharSet.from_ranges(pair for members in sets for pair in members.ranges)
-        return members.complement() if is_negated else members
 
-    def _class_atom(self, class_offset: int) -> CharSet:
-        reader = self._reader
-        if reader.at_end:
-            raise reader.invalid("the character class is never closed", class_offset)
-        offset = reader.offset
-        character = reader.take()
-        if character == "\\":
-            return parse_escape(reader, offset, in_class=True)
-        return CharSet.span(ord(character), ord(character))
+def _character_class(reader: PatternReader, offset: int) -> CharSet:
+    """The set of a class; the opening bracket has been taken."""
+    plain = _PLAIN_CLASS.match(reader.text, reader.offset)
+    members = None if plain is None else _plain_class(plain[0])
+    if plain is None or members is None:
+        return _read_class(reader, offset)
+    reader.offset = plain.end()
+    return members
+
+
+@lru_cache(maxsize=1024)
+def _plain_class(text: str) -> CharSet | None:
+    """The set of a class without escapes; None where it is malformed, which its reader tells."""
+    try:
+        return _read_class(PatternReader(text, ""), 0)
+    except InvalidGrammarError:
+        return None
+
+
+def _read_class(reader: PatternReader, offset: int) -> CharSet:
+    is_negated = reader.take_if("^")
+    sets: list[CharSet] = []
+    while not reader.take_if("]"):
+        start = reader.offset
+        first = _class_atom(reader, offset)
+        if reader.take_if("-"):
+            if reader.take_if("]"):
+                sets += (first, CharSet.of("-"))
+                break
+            last = _class_atom(reader, offset)
+            sets += _class_range(reader, start, first, last)
+        else:
+            sets.append(first)
+    members = CharSet.from_ranges(pair for members in sets for pair in members.ranges)
+    return members.complement() if is_negated else members
+
+
+def _class_atom(reader: PatternReader, class_offset: int) -> CharSet:
+    if reader.at_end:
+        raise reader.invalid("the character class is never closed", class_offset)
+    offset = reader.offset
+    character = reader.take()
+    if character == "\\":
+        return parse_escape(reader, offset, in_class=True)
+    return CharSet.span(ord(character), ord(character))
 
 
 def _class_range(
