@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +20,7 @@ from server.wire.responses.request import ResponsesRequest
 from server.wire.tokenize import DetokenizeRequest, TokenizeRequest
 from tests.fuzz.budget import examples
 from tests.support.chat_server import MODEL, make_services, running
+from tests.support.fresh_http import HTTP
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -69,6 +69,7 @@ def url():
         yield url
 
 
+@pytest.mark.filterwarnings("ignore:Duplicate Operation ID")  # of GET and HEAD; it is told nobody
 def test_every_route_with_a_body_is_sent_some():
     paths = create_app(make_services(None)).openapi()["paths"]
     assert {path for path, methods in paths.items() if "post" in methods} == set(ROUTES)
@@ -86,7 +87,7 @@ def test_whatever_is_sent_is_answered_or_refused_in_the_apis_own_shape(path, mod
         if isinstance(body, dict):
             body |= {"max_tokens": 3} if isinstance(body.get("max_tokens"), int) else {}
             body |= {"model": MODEL} if mode is GenerationMode.POSITIVE else {}
-        response = httpx.post(f"{url}{path}", json=body, timeout=60)
+        response = HTTP.post(f"{url}{path}", json=body, timeout=60)
         assert response.status_code < 500, (body, response.text)
         if response.status_code >= 400:
             error = response.json()["error"]
@@ -106,7 +107,7 @@ def test_whatever_a_path_names_is_found_or_told_not_to_be(path, url):
     @examples(20)
     @given(name=st.text(st.characters(codec="utf-8"), min_size=1, max_size=20))
     def send(name):
-        response = httpx.get(f"{url}{path}{quote(name, safe='')}", timeout=60)
+        response = HTTP.get(f"{url}{path}{quote(name, safe='')}", timeout=60)
         assert response.status_code == 404, name
         assert set(response.json()["error"]) == {"message", "type", "param", "code"}
 
