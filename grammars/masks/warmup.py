@@ -18,7 +18,7 @@ from grammars.pushdown.layout import UNBOUNDED
 from grammars.pushdown.lexers import lexer_of, spelled_strings
 from grammars.pushdown.tables import AutomatonTables
 from grammars.pushdown.terminals import OtherKey, Strings
-from grammars.schema.formats import ENFORCED_FORMATS
+from grammars.schema.formats import ENFORCED_FORMATS, LONG_TEXT, PLAIN_FORMATS
 from grammars.schema.plans import AllBut
 from grammars.schema.scalars import ScalarAlgebra
 from grammars.schema.value import StringSet
@@ -60,9 +60,10 @@ def _make_formats(vocabulary: Vocabulary) -> None:
     max_states = CompileLimits().max_states
     scalars = ScalarAlgebra(max_states, vocabulary.missing_bytes)
     for name in sorted(ENFORCED_FORMATS):
-        strings = scalars.strings_of_format(name)
-        if strings is not None:
-            spelled_strings(strings, max_states)
+        for most in (None, LONG_TEXT) if name in PLAIN_FORMATS else (None,):
+            strings = scalars.strings_of_format(name, most)
+            if strings is not None:
+                spelled_strings(strings, max_states)
 
 
 def _make_slices(vocabulary: Vocabulary) -> None:
