@@ -25,16 +25,17 @@ class Support(Enum):
 
 _ENFORCED: Mapping[str, str] = {
     "$ref": "inside the document and to the metaschemas, recursion included; remote ones are "
-    "refused; what stands beside it counts, but not where `$schema` names draft-07 or older",
+    "refused; siblings count, except where `$schema` names draft-07 or older",
     "$dynamicRef": "like `$ref`, in the dynamic scope",
-    "$recursiveRef": "the same of 2019-09",
+    "$recursiveRef": "the same in 2019-09",
     "$defs": "targets of `$ref`",
     "definitions": "targets of `$ref`",
     "type": "one type or a list",
     "enum": "any JSON values",
     "const": "any JSON value",
     "allOf": "intersection",
-    "anyOf": "union; branches are followed side by side; one that is the union itself adds nothing",
+    "anyOf": "union; branches are followed side by side; a branch that is the union itself is "
+    "ignored",
     "oneOf": "exactly one branch",
     "not": "complement",
     "if": "",
@@ -50,16 +51,16 @@ _ENFORCED: Mapping[str, str] = {
     "dependentRequired": "",
     "dependentSchemas": "",
     "dependencies": "both forms of draft-07",
-    "unevaluatedProperties": "also beside branches, which evaluate where they hold",
+    "unevaluatedProperties": "also beside branches, which count as evaluating where they hold",
     "items": "a schema, a boolean, or the array form of draft-07",
     "prefixItems": "",
     "additionalItems": "with the array form of `items`",
-    "unevaluatedItems": "also beside branches, which evaluate where they hold",
-    "contains": "counts as evaluating, but not where `$schema` names 2019-09",
+    "unevaluatedItems": "also beside branches, which count as evaluating where they hold",
+    "contains": "counts as evaluating, except where `$schema` names 2019-09",
     "minContains": "",
     "maxContains": "",
-    "uniqueItems": "equal by value; strings and numbers in such elements have one spelling each; "
-    "refused where it must not hold, and beside both `contains` and a tuple",
+    "uniqueItems": "by value; strings and numbers in such elements have one spelling each; "
+    "refused where it is negated, and beside both `contains` and a tuple",
     "minItems": "",
     "maxItems": "",
     "minLength": "in code points",
@@ -75,7 +76,7 @@ _ENFORCED: Mapping[str, str] = {
 }
 
 _ANNOTATIONS: Mapping[str, str] = {
-    "$schema": "a known draft says how references are read; others are taken for 2020-12",
+    "$schema": "a known draft decides how references are resolved; others count as 2020-12",
     "$id": "a base for references",
     "id": "draft-04 spelling of `$id`",
     "$comment": "",
