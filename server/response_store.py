@@ -129,7 +129,7 @@ class ResponseStore:
             return [MessageItem(type="message", role="user", content=request.input)]
         return [
             self._referred(caller, item.id, index) if isinstance(item, ItemReference) else item
-            for index, item in enumerate(request.input)
+            for index, item in enumerate(request.input or [])
         ]
 
     def _referred(self, caller: bytes, item_id: str, index: int) -> GivenItem:

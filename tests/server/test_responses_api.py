@@ -305,6 +305,18 @@ def test_a_response_goes_on_from_a_stored_one():
         ).output_text  # needs none of those before
 
 
+def test_a_response_may_go_on_from_a_stored_one_without_input():
+    services = make_services("one", "two")
+    with client_of(services) as client:
+        first = client.responses.create(model=MODEL, input="hi")
+        again = client.responses.create(model=MODEL, previous_response_id=first.id)
+        assert again.output_text == "two"
+        with pytest.raises(openai.BadRequestError, match="input: this field is required"):
+            client.responses.create(model=MODEL, instructions="be brief")
+    shown = bytes(token for token in services.engine.requests[1].prompt_token_ids if token < 256)
+    assert shown.endswith(b"assistant\none\nassistant\n")
+
+
 def test_an_item_is_named_by_a_reference():
     """Vercel's provider sends references to what it believes is stored."""
     services = make_services(F, "done")

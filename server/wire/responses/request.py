@@ -7,6 +7,7 @@ from typing import Literal as OneOf
 
 from pydantic import Field, field_validator
 
+from server.errors import MissingFieldError
 from server.wire.base import Items, Members, WireModel
 from server.wire.formats import (
     GrammarFormat,
@@ -99,10 +100,10 @@ class ResponsesStreamOptions(WireModel):
 
 
 class ResponsesRequest(SamplingFields):
-    """A request for a response; null means absent."""
+    """A request for a response; null means absent. One that goes on from another needs no input."""
 
     model: str
-    input: str | Items[InputItem]
+    input: str | Items[InputItem] | None = None
     instructions: str | None = None
     previous_response_id: str | None = None
     store: bool | None = None
@@ -157,6 +158,8 @@ def parse_responses_request(
     request, unknown = parse_request(
         ResponsesRequest, body, REFUSED_FIELDS, strict_params=strict_params
     )
+    if request.input is None and request.previous_response_id is None:
+        raise MissingFieldError("input")
     return request, tuple(_without_effect(request)), unknown
 
 
