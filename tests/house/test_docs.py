@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import re
 import shlex
@@ -15,6 +16,7 @@ from grammars.schema.keywords import support_table
 from grammars.spec import JsonSchema
 from server import cli
 from server.commands.check import draw_spec
+from server.config import ServerConfig
 from server.wire.chat_request import ChatCompletionRequest
 from server.wire.policy import IGNORED_FIELDS, REFUSED_FIELDS
 from tests.support.byte_vocabulary import byte_vocabulary
@@ -110,6 +112,13 @@ def test_the_settings_page_names_only_flags_that_exist():
     flags = set(re.findall(r"`(--[a-z-]+)", (ROOT / "docs/quickstart.md").read_text()))
     parser = import_module("server.commands.serve").make_parser()
     assert flags <= set(parser.format_help().replace(",", " ").split())
+
+
+def test_the_operations_page_names_every_limit_of_a_request():
+    page = (ROOT / "docs/operations.md").read_text()
+    names = (field.name for field in dataclasses.fields(ServerConfig))
+    flags = [f"`--{name.replace('_', '-')}`" for name in names if name.startswith("max_")]
+    assert [flag for flag in flags if flag not in page] == []
 
 
 @pytest.mark.parametrize("room", ["grammars", "engine", "server"])
