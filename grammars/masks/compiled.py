@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
@@ -90,7 +91,6 @@ class AutomatonGrammar:
         )
         end_row = row_of(vocabulary.end_token_ids, vocabulary.num_words)
         self._max_cache_bytes = max_cache_bytes
-        self._completion = Completion(tables, expander, vocabulary)
         self._configurations = ConfigurationTable()
         self._rows = RowPool(end_row, count() if row_ids is None else row_ids)
         self._masks = MaskMaker(
@@ -194,6 +194,11 @@ class AutomatonGrammar:
             if configuration.num_to_complete is None:
                 configuration.num_to_complete = self._num_tokens_to_complete(configuration)
             return configuration.num_to_complete
+
+    @cached_property
+    def _completion(self) -> Completion:
+        """Made for the first text that has to close."""
+        return Completion(self._tables, self._expander, self.vocabulary)
 
     def _num_tokens_to_complete(self, configuration: Configuration) -> int:
         if self._distinct is None or configuration.is_shared:
