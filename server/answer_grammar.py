@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from grammars.spec import GrammarSpec
+    from server.calls.tool import CallableTool
     from server.chat.reply_format import ReplyFormat
     from server.chat.thinking import Thinking
     from server.document import Document
@@ -140,7 +141,16 @@ def _parts(
     if document is not None and tools.allows_text:
         yield document.spec, document.refusal
     for tool in tools.tools:
-        refusal = partial(InvalidToolError, tool.param, tool.name)
         if tool.input_pattern is not None:
-            yield tool.input_pattern, refusal
-        yield tool.input_grammar or JsonSchema.from_value(tool.bound_schema), refusal
+            yield tool.input_pattern, partial(_input_refusal, tool, "pattern")
+        if tool.input_grammar is not None:
+            yield tool.input_grammar, partial(_input_refusal, tool, "grammar")
+        else:
+            refusal = partial(InvalidToolError, tool.param, tool.name)
+            yield JsonSchema.from_value(tool.bound_schema), refusal
+
+
+def _input_refusal(tool: CallableTool, kind: str, reason: str) -> InvalidToolError:
+    """A pattern or a grammar has no places of a document in it."""
+    reason = reason.removeprefix("(root): ")
+    return InvalidToolError(tool.param, tool.name, reason, kind=f"{kind} for custom tool")

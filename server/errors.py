@@ -196,11 +196,14 @@ class InvalidToolError(RequestError):
         param: path of its parameters, as `tools[3].function.parameters`.
         name: of the tool.
         reason: the grammars room's own message, or ours.
+        kind: what cannot be enforced.
     """
 
-    def __init__(self, param: str, name: str, reason: str) -> None:
+    def __init__(
+        self, param: str, name: str, reason: str, *, kind: str = "schema for function"
+    ) -> None:
         super().__init__(
-            f"Invalid schema for function '{name}': {reason}",
+            f"Invalid {kind} '{name}': {reason}",
             param=param,
             code="invalid_function_parameters",
         )

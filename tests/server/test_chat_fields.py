@@ -386,7 +386,7 @@ def test_grammars_of_every_kind_bind_the_text(fields):
             {"tools": [regex_tool("a)|(b")], "tool_choice": "required"},
             "tools[0].custom.format",
             "invalid_function_parameters",
-            "Invalid schema for function 'word': (root): the pattern is malformed at offset 1: "
+            "Invalid pattern for custom tool 'word': the pattern is malformed at offset 1: "
             "')' closes no group",
         ),
         (
@@ -459,7 +459,7 @@ def test_grammars_of_every_kind_bind_the_text(fields):
             {"tools": [LARK | {"custom": LARK["custom"] | {"format": BAD_LARK}}]},
             "tools[0].custom.format",
             "invalid_function_parameters",
-            "Invalid schema for function 'sql': ",
+            "Invalid grammar for custom tool 'sql': ",
         ),
         ({"on_length": "grow"}, "on_length", "invalid_value", "'cut' or 'close'"),
         (
