@@ -61,7 +61,7 @@ class NoTokenAllowedError(Exception):
 
 
 class StepMasks:
-    """Makes the masks of all places that a step samples, by one call for the whole step.
+    """Makes the masks of all places that a step samples, in one piece of work.
 
     A mask depends only on the tokens accepted so far, so it is made in a thread of its own while
     the model runs. Where a constraint has a mask to share, all that is asked of it is which one:
@@ -82,9 +82,12 @@ class StepMasks:
         self.seconds = 0.0
 
     def start(self, jobs: Sequence[MaskJob]) -> Future[MadeMasks]:
-        """Make the masks of the jobs in the background, of at most `pool`'s step in all.
+        """Make the masks of the jobs in the background.
 
         Until the result is there nobody else may touch the jobs' constraints or the pool.
+
+        Args:
+            jobs: with no more rows in all than the pool has room for in a step.
         """
         if not jobs:
             done: Future[MadeMasks] = Future()
