@@ -123,6 +123,7 @@ def load_server(
             grammar_cache_bytes=server_config.grammar_cache_bytes,
             announce=announce,
         )
+        backend.prepare_grammars()
         engine = backend.engine
         tokenizer = backend.tokenizer
         vocabulary = backend.vocabulary

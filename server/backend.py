@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine import kernel_list as engine_kernels
 from engine.async_engine import AsyncEngine
+from grammars import kernel_list as grammar_kernels
 from grammars.backends.base import get_backend
 from grammars.cache import GrammarCache
 from grammars.errors import GrammarError
@@ -42,6 +44,9 @@ class Backend:
         compile_spec: compiles a grammar or finds it in the cache; thread-safe.
         grammar_cache: that cache.
         automata: for grammars that the engine's device follows; None where it follows none.
+        prepare_grammars: to be called, once, before `compile_spec`. At the first start on a machine
+            it waits half a minute for kernels, else a second. Raises StartupError: the grammar
+            backend cannot be used with this vocabulary.
     """
 
     engine: AsyncEngine
@@ -50,6 +55,7 @@ class Backend:
     compile_spec: Callable[[GrammarSpec], CompiledGrammar]
     grammar_cache: GrammarCache
     automata: DeviceAutomata | None
+    prepare_grammars: Callable[[], None]
 
 
 def load_backend(
@@ -60,7 +66,7 @@ def load_backend(
     grammar_cache_bytes: int,
     announce: Callable[[str], None],
 ) -> Backend:
-    """Load a model and everything that constrains it.
+    """Load a model, and everything that constrains it but `Backend.prepare_grammars`.
 
     Args:
         model_folder: an ordinary Hugging Face folder.
@@ -73,7 +79,10 @@ def load_backend(
         StartupError: the tokenizer or the grammar backend cannot be used.
         EngineError: the engine refuses the model or an option.
     """
-    with compiling_kernels(KERNELS, announce) as wait_for_kernels:
+    with ExitStack() as stack:
+        wait_for_kernels = stack.enter_context(
+            compiling_kernels(KERNELS, announce, giving_way=grammar_kernels.KERNELS)
+        )
         # Here, because it takes seconds (torch, transformers), in which the kernels are compiled.
         from engine.load import load_engine
 
@@ -85,16 +94,24 @@ def load_backend(
                 model_folder, engine_config, lambda stage: announce(f"Loading the engine: {stage}")
             )
         )
-        announce("Building the vocabulary and its token trie")
+        announce("Building the vocabulary")
         vocabulary = make_vocabulary(tokenizer, engine.info)
-        announce("Loading the kernels of grammars (compiled at the first start on a machine)")
-        wait_for_kernels(KERNELS)
-    try:
-        backend = get_backend(grammar_backend)
-        warm_up(vocabulary, lambda kernel: announce(f"Compiling the kernel {kernel}"))
-        backend.compile(JsonObject(), vocabulary)
-    except (GrammarError, ValueError) as error:
-        raise StartupError(f"{model_folder.name} cannot be served: {error}") from error
+        try:
+            backend = get_backend(grammar_backend)
+        except GrammarError as error:
+            raise StartupError(f"{model_folder.name} cannot be served: {error}") from error
+        compiling = stack.pop_all()
+
+    def prepare_grammars() -> None:
+        announce("Preparing grammars (at the first start on a machine their kernels are compiled)")
+        with compiling:
+            wait_for_kernels(KERNELS)
+        try:
+            warm_up(vocabulary, lambda kernel: announce(f"Compiling the kernel {kernel}"))
+            backend.compile(JsonObject(), vocabulary)
+        except (GrammarError, ValueError) as error:
+            raise StartupError(f"{model_folder.name} cannot be served: {error}") from error
+
     cache = GrammarCache(grammar_cache_bytes)
     follows = engine_config.max_burst_steps > 1
     return Backend(
@@ -104,4 +121,5 @@ def load_backend(
         lambda spec: cache.get(spec, vocabulary, backend),
         cache,
         DeviceAutomata(engine_config.automata_bytes) if follows else None,
+        prepare_grammars,
     )

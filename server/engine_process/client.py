@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import itertools
+import logging
 from typing import TYPE_CHECKING
 
 from engine.admission import check_request
@@ -21,8 +22,10 @@ from server.engine_process.messages import (
     CompileRefused,
     CompileShed,
     Generate,
+    GrammarsReady,
     Heartbeat,
     Outputs,
+    Progress,
     Refused,
     Release,
 )
@@ -43,6 +46,9 @@ if TYPE_CHECKING:
     from server.engine_process.messages import Start
     from server.engine_process.settings import EngineProcessConfig
     from server.grammar_compiler import ServedGrammar
+
+
+logger = logging.getLogger(__name__)
 
 
 class ProcessEngine:
@@ -76,6 +82,8 @@ class ProcessEngine:
         self._ids = itertools.count()
         self._waiters = Waiters(self._abort)
         self._compiles: dict[int, asyncio.Future[RemoteGrammar]] = {}
+        self._grammars_ready = asyncio.Event()
+        self._announce = announce
         self._stats = _no_stats()
         self._cache_stats = CacheStats()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -149,6 +157,7 @@ class ProcessEngine:
             OverloadedError: too many compiles are waiting.
             UnavailableError: the engine's process is gone, or took too long.
         """
+        await self._wait_for_kernels()
         channel = self._live_child_or_refuse().channel
         grammar_id = next(self._ids)
         answer: asyncio.Future[RemoteGrammar] = asyncio.get_running_loop().create_future()
@@ -166,6 +175,12 @@ class ProcessEngine:
             del self._compiles[grammar_id]
             if not answer.done() or answer.cancelled():
                 channel.send(Release(grammar_id))
+
+    async def _wait_for_kernels(self) -> None:
+        """Does so at the first start on a machine; ends too where the process does."""
+        if not (self.supervisor.ready.compiles or self._grammars_ready.is_set()):
+            logger.info("a constraint waits: kernels are compiled, once on this machine")
+            await self._grammars_ready.wait()
 
     async def shutdown(self) -> None:
         """End the process; those who still wait get EngineDeadError."""
@@ -221,6 +236,11 @@ class ProcessEngine:
             case Heartbeat(stats, _, grammars):
                 self._stats = stats or self._stats
                 self._cache_stats = grammars or self._cache_stats
+            case Progress(stage):
+                self._announce(stage)
+            case GrammarsReady():
+                self._announce("Grammars: ready")
+                self._grammars_ready.set()
             case Refused(request_id, parameter, reason):
                 self._waiters.deliver(request_id, InvalidRequestError(parameter, reason))
             case Compiled():
@@ -256,6 +276,8 @@ class ProcessEngine:
 
     def _lost(self, reason: str) -> None:
         """There is no process any more: nothing that was asked of it will be answered."""
+        self._grammars_ready.set()
+        self._grammars_ready = asyncio.Event()  # of the next process
         self._stats = _no_stats()
         self._cache_stats = CacheStats()
         self._waiters.fail_all(EngineDeadError(reason))

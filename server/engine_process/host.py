@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import EngineDeadError, EngineError, InvalidRequestError, failure_sentence
+from grammars import kernel_list as grammar_kernels
 from grammars.errors import GrammarError
 from server.backend import load_backend
 from server.collector import collected_when_idle
@@ -22,6 +23,7 @@ from server.engine_process.messages import (
     CompileShed,
     Died,
     Generate,
+    GrammarsReady,
     Heartbeat,
     Outputs,
     Progress,
@@ -35,10 +37,11 @@ from server.engine_process.messages import (
 from server.engine_process.refusals import refusal_message
 from server.errors import OverloadedError, ServerError
 from server.grammar_compiler import GrammarCompiler, fewest_tokens
+from server.kernels.table import find_missing
 from server.logs import request_id_of_task, set_up_logging
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
     from engine.output import RequestOutput
     from grammars.protocol import CompiledGrammar
@@ -60,13 +63,16 @@ async def host_engine(channel: Channel) -> None:
     beating = asyncio.create_task(_beat_while_loading(channel, start.heartbeat_s))
     try:
         backend = await asyncio.to_thread(_load, start, channel, asyncio.get_running_loop())
+        is_first_start = bool(find_missing(grammar_kernels.KERNELS))
+        if not is_first_start:
+            await asyncio.to_thread(backend.prepare_grammars)
     except (EngineError, GrammarError, ServerError) as error:
         channel.send(StartFailed(str(error)))
         await channel.flush()
         return
     finally:
         beating.cancel()
-    await EngineHost(channel, backend, start).run()
+    await EngineHost(channel, backend, start, compiles=not is_first_start).run()
 
 
 def _load(start: Start, channel: Channel, loop: asyncio.AbstractEventLoop) -> Backend:
@@ -95,10 +101,15 @@ class EngineHost:
         channel: to that process.
         backend: loaded; started here.
         start: the settings.
+        compiles: whether the backend is ready for grammars; if not, free text is generated
+            meanwhile.
     """
 
-    def __init__(self, channel: Channel, backend: Backend, start: Start) -> None:
+    def __init__(
+        self, channel: Channel, backend: Backend, start: Start, *, compiles: bool = True
+    ) -> None:
         self._channel = channel
+        self._prepare_grammars = None if compiles else backend.prepare_grammars
         self._engine = backend.engine
         self._compiler = GrammarCompiler(
             backend.compile_spec,
@@ -128,8 +139,11 @@ class EngineHost:
                 limits.max_model_len,
                 limits.max_logprobs,
                 limits.max_listed_tokens,
+                compiles=self._prepare_grammars is None,
             )
         )
+        if self._prepare_grammars is not None:
+            self._spawn(self._become_ready(self._prepare_grammars))
         beating = asyncio.create_task(self._beat())
         try:
             async with collected_when_idle(lambda: not self._tasks):
@@ -161,6 +175,15 @@ class EngineHost:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+    async def _become_ready(self, prepare_grammars: Callable[[], None]) -> None:
+        try:
+            await asyncio.to_thread(prepare_grammars)
+        except Exception as error:
+            logger.exception("grammars cannot be compiled")
+            self._channel.send(Died(str(error)))  # the next process fails while it starts
+        else:
+            self._channel.send(GrammarsReady())
 
     async def _compile(self, message: Compile) -> None:
         grammar_id = message.grammar_id

@@ -47,7 +47,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """From the engine while it loads: a stage begins."""
+    """From the engine while it loads, and until it is ready for grammars: a stage begins."""
 
     stage: str
 
@@ -72,12 +72,19 @@ class Ready:
         max_model_len: tokens of prompt and output together.
         max_logprobs: likeliest tokens that a request may ask for.
         max_listed_tokens: entries of a request's lists of tokens.
+        compiles: whether it compiles grammars already; if not, `GrammarsReady` will follow.
     """
 
     info: ModelInfo
     max_model_len: int
     max_logprobs: int
     max_listed_tokens: int
+    compiles: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class GrammarsReady:
+    """From the engine: it compiles grammars from now on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +239,7 @@ FromEngine: TypeAlias = (
     Progress
     | StartFailed
     | Ready
+    | GrammarsReady
     | Compiled
     | CompileRefused
     | CompileShed
@@ -248,7 +256,8 @@ CODEC: Final = Codec(
         CacheStats,
         LogSettings,
         *(Start, Compile, Release, Generate, Abort, Stop),
-        *(Progress, StartFailed, Ready, Compiled, CompileRefused, CompileShed, CompileFailed),
+        *(Progress, StartFailed, Ready, GrammarsReady),
+        *(Compiled, CompileRefused, CompileShed, CompileFailed),
         *(Outputs, Refused, Heartbeat, Died),
     )
 )

@@ -150,4 +150,5 @@ def test_where_nothing_follows_them_no_tables_are_made(folder):
         grammar_cache_bytes=2**26,
         announce=lambda stage: None,
     )
+    backend.prepare_grammars()
     assert backend.automata is None

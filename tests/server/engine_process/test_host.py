@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import socket
+import threading
 from contextlib import asynccontextmanager
 
 import pytest
@@ -19,13 +21,16 @@ from server.engine_process.messages import (
     Abort,
     Compile,
     Compiled,
+    Died,
     Generate,
+    GrammarsReady,
     Outputs,
     Ready,
     Release,
     Start,
     Stop,
 )
+from server.errors import StartupError
 from server.logs import LogSettings
 from tests.support.tiny_folder import write_tiny_folder
 
@@ -42,6 +47,7 @@ class Peer:
 
     def __init__(self, channel, host, backend):
         self.channel, self.host, self.backend = channel, host, backend
+        self.ready = None
 
     async def heard(self, kind):
         """The next message of a kind; heartbeats and others are passed over."""
@@ -63,7 +69,8 @@ class Peer:
 
 
 @asynccontextmanager
-async def hosting(folder, engine, grammar_backend="tightrope"):
+async def hosting(folder, engine, grammar_backend="tightrope", prepare_grammars=None):
+    """Ready for grammars; or, where `prepare_grammars` is given, once that has returned."""
     ours, theirs = socket.socketpair()
     start = Start(
         model_folder=str(folder),
@@ -84,11 +91,14 @@ async def hosting(folder, engine, grammar_backend="tightrope"):
         grammar_cache_bytes=start.grammar_cache_bytes,
         announce=lambda stage: None,
     )
+    await asyncio.to_thread(backend.prepare_grammars)
+    if prepare_grammars is not None:
+        backend = dataclasses.replace(backend, prepare_grammars=prepare_grammars)
     behind, channel = Channel(theirs), Channel(ours)
-    host = EngineHost(behind, backend, start)
+    host = EngineHost(behind, backend, start, compiles=prepare_grammars is None)
     running = asyncio.create_task(host.run())
     peer = Peer(channel, host, backend)
-    await peer.heard(Ready)
+    peer.ready = await peer.heard(Ready)
     try:
         yield peer
         channel.send(Stop())
@@ -142,3 +152,26 @@ async def test_grammars_are_followed_on_the_device_where_bursts_are_on(folder):
         assert followed[:2] == (token_ids, reason)
         assert followed[2] > num_bursts
         peer.channel.send(Release(1))
+
+
+async def test_free_text_is_generated_while_kernels_of_grammars_are_compiled(folder):
+    are_compiled = threading.Event()
+    config = EngineConfig(max_num_seqs=2)
+    async with hosting(folder, config, prepare_grammars=are_compiled.wait) as peer:
+        assert not peer.ready.compiles
+        sampling = SamplingParams(3, temperature=0.0, ignore_eos=True)
+        peer.channel.send(Generate(Request("free", (1, 2, 3), sampling), grammar_id=None))
+        token_ids, reason, _ = await peer.text("free")
+        assert (len(token_ids), reason) == (3, FinishReason.LENGTH)
+        are_compiled.set()
+        await peer.heard(GrammarsReady)
+        peer.channel.send(Compile(1, Regex("[a-f]{9,19}")))
+        await peer.heard(Compiled)
+
+
+async def test_where_grammars_cannot_be_prepared_the_process_is_given_up(folder):
+    def fail():
+        raise StartupError("tiny cannot be served: no token spells a brace")
+
+    async with hosting(folder, EngineConfig(max_num_seqs=2), prepare_grammars=fail) as peer:
+        assert (await peer.heard(Died)).reason == "tiny cannot be served: no token spells a brace"

@@ -1,0 +1,90 @@
+"""The server's side of the channel, before a process that says what the test makes it say."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from contextlib import asynccontextmanager
+from unittest.mock import Mock
+
+import pytest
+
+from engine.config import EngineConfig
+from grammars.spec import Regex
+from server.engine_process import supervisor
+from server.engine_process.channel import Channel
+from server.engine_process.client import ProcessEngine
+from server.engine_process.launch import EngineChild
+from server.engine_process.messages import Compile, Compiled, GrammarsReady, Progress, Ready, Start
+from server.engine_process.settings import EngineProcessConfig
+from server.errors import StartupError, UnavailableError
+from server.logs import LogSettings
+
+LONG_S = 60
+SPEC = Regex("[a-f]{9,19}")
+
+
+@asynccontextmanager
+async def speaking_with(said, *, compiles):
+    """An engine client, and the other end of its channel."""
+    ours, theirs = socket.socketpair()
+    start = Start(
+        "tiny", EngineConfig(), "tightrope", 2**26, 1, 8, 0, 60.0, LogSettings("error", "text")
+    )
+    child = EngineChild(Mock(pid=0), Channel(ours), Ready(Mock(), 64, 0, 0, compiles))
+    settings = EngineProcessConfig(max_engine_restarts=1)
+    engine = ProcessEngine(child, start, settings, announce=said.append)
+    behind = Channel(theirs)
+    engine.start()
+    try:
+        yield engine, behind
+    finally:
+        behind.close()
+        await engine.shutdown()
+
+
+async def answer_compile(behind):
+    async with asyncio.timeout(LONG_S):
+        while not isinstance(message := await behind.receive(), Compile):
+            pass
+    behind.send(Compiled(message.grammar_id, None, 10))
+    return message
+
+
+async def test_a_constraint_is_sent_once_the_kernels_of_grammars_are_compiled():
+    said: list[str] = []
+    async with speaking_with(said, compiles=False) as (engine, behind):
+        compiling = asyncio.create_task(engine.compile(SPEC))
+        receiving = asyncio.create_task(answer_compile(behind))
+        behind.send(Progress("Compiling kernel 6 of 32: walk"))
+        await asyncio.sleep(0.05)  # whatever was to be sent has come
+        assert not receiving.done()
+        behind.send(GrammarsReady())
+        assert (await receiving).spec == SPEC
+        assert (await compiling).memory_bytes == 10
+        assert said == ["Compiling kernel 6 of 32: walk", "Grammars: ready"]
+        again = asyncio.create_task(engine.compile(SPEC))
+        await answer_compile(behind)
+        await again
+
+
+async def test_a_constraint_is_sent_at_once_where_the_kernels_were_there():
+    async with speaking_with([], compiles=True) as (engine, behind):
+        compiling = asyncio.create_task(engine.compile(SPEC))
+        await answer_compile(behind)
+        assert (await compiling).memory_bytes == 10
+
+
+async def refuse(*_args, **_options):
+    raise StartupError("there is no memory left")
+
+
+async def test_a_constraint_that_waits_is_refused_when_the_process_ends(monkeypatch):
+    monkeypatch.setattr(supervisor, "launch", refuse)
+    async with speaking_with([], compiles=False) as (engine, behind):
+        compiling = asyncio.create_task(engine.compile(SPEC))
+        await asyncio.sleep(0)
+        behind.close()
+        async with asyncio.timeout(LONG_S):
+            with pytest.raises(UnavailableError, match="being started again"):
+                await compiling
