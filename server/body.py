@@ -10,6 +10,8 @@ from server.errors import BodyTimeoutError, BodyTooLargeError, MediaTypeError
 from server.json_guard import parse_json_object
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.requests import Request
 
     from server.config import ServerConfig
@@ -35,6 +37,7 @@ async def read_json_object(
     Raises:
         MediaTypeError: not application/json, or compressed.
         BodyTooLargeError: more than `max_body_bytes`, by Content-Length or by counting.
+        OverloadedError: all bodies together take too much.
         BodyTimeoutError: not complete after `body_timeout_s`.
         MalformedBodyError: not one JSON object (see `parse_json_object`).
         ClientDisconnect: the client went away.
@@ -64,10 +67,12 @@ async def _read_bytes(request: Request, config: ServerConfig) -> bytes:
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared[:20]) > config.max_body_bytes:
         raise BodyTooLargeError(config.max_body_bytes)
+    take_bytes: Callable[[int], None] = request.state.take_body_bytes  # of the gate
     body = bytearray()
     try:
         async with asyncio.timeout(config.body_timeout_s):
             async for chunk in request.stream():
+                take_bytes(len(chunk))
                 body += chunk
                 if len(body) > config.max_body_bytes:
                     raise BodyTooLargeError(config.max_body_bytes)

@@ -64,6 +64,7 @@ class ServerConfig:
             is processed and no grammar compiles; about 0.3 ms each; 0 is off.
         strict_params: refuse unknown request fields instead of naming them in a header.
         max_body_bytes: bytes of a request body, counted as they arrive.
+        max_total_body_bytes: bytes of the bodies of all requests being answered; beyond it a 429.
         max_body_chunks: chunks of a request body without a length.
         max_header_bytes: bytes of the request line and all headers.
         header_timeout_s: seconds until a request's headers must have arrived.
@@ -115,6 +116,7 @@ class ServerConfig:
     warm_actions: int = 300
     strict_params: bool = False
     max_body_bytes: int = 10 * 2**20
+    max_total_body_bytes: int = 256 * 2**20
     max_body_chunks: int = 10_000
     max_header_bytes: int = 64 * 2**10
     header_timeout_s: float = 30.0

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from starlette.requests import ClientDisconnect
 
+from server.body_load import BodyLoad
 from server.error_shapes import error_shape, id_headers, shaped_error
 from server.errors import (
     AuthenticationError,
@@ -75,6 +76,7 @@ class Gate:
         self._lifecycle = lifecycle
         self._tracing = tracing
         self._key_load = KeyLoad(config.max_requests_per_key)
+        self._body_load = BodyLoad(config.max_total_body_bytes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -149,6 +151,8 @@ class Gate:
                 stack.enter_context(self._key_load.counted(key))
         if scope["method"] == "POST":
             stack.enter_context(self._metrics.http_requests_running.track_inprogress())
+            counted = stack.enter_context(self._body_load.counted())
+            scope["state"]["take_body_bytes"] = counted
         stack.enter_context(self._lifecycle.answering())
         stack.enter_context(self._tracing.incoming(_trace_headers(headers)))
 

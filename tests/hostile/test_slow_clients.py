@@ -144,6 +144,24 @@ def test_a_chunk_that_is_none_behind_a_head_is_no_error_of_ours(caplog):
     assert "Traceback" not in caplog.text
 
 
+def test_many_large_bodies_at_once_are_shed_and_leave_no_trace():
+    config = ServerConfig(max_total_body_bytes=100_000)
+    with running(make_services("ok", config=config)) as url:
+        send = f"{HEAD}Content-Length: 70000\r\n\r\n{' ' * 60_000}".encode()
+        with closing(Connection(url, MODEL)) as first, closing(Connection(url, MODEL)) as second:
+            first.send(send)
+            until(lambda: num_running(url) == 1)
+            second.send(send)
+            second.listen(PATIENCE_S, until=lambda: second.heard.num_whole == 1)
+            assert second.heard.statuses == [429]
+            assert b"max_total_body_bytes=100000" in second.heard.body
+            first.abort()
+        until(lambda: num_running(url) == 0)
+        for _ in range(3):  # what was counted is given back, also by answers
+            large = ORDINARY | {"user": "u", "metadata": {"a": "a" * 60_000}}
+            assert HTTP.post(f"{url}{CHAT}", json=large).status_code == 200
+
+
 async def test_who_reads_drop_by_drop_is_served_no_longer_than_an_answer_may_take():
     services = make_services("ok", config=ServerConfig(generation_timeout_s=0.2))
 
