@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.device.bitmask import BITS_PER_WORD
-from engine.device.mask_pool import ALL_TOKENS
+from engine.device.mask_pool import ALL_TOKENS, NoTokenAllowedError
 from engine.ending import avoided_token_ids
 from engine.errors import failure_sentence
 
@@ -54,10 +54,6 @@ class MadeMasks:
     row_ids: list[int] = field(default_factory=list)
     is_narrowed: list[bool] = field(default_factory=list)
     errors: list[str | None] = field(default_factory=list)
-
-
-class NoTokenAllowedError(Exception):
-    """A constraint allows nothing, not even that the text ends."""
 
 
 class StepMasks:

@@ -25,6 +25,10 @@ ALL_TOKENS: Final = 0
 _FIRST_SHARED_ROWS: Final = 64
 
 
+class NoTokenAllowedError(Exception):
+    """A mask allows nothing, not even that the text ends."""
+
+
 class MaskPool:
     """The rows, on the host or on a CUDA device; where they are shared, the oldest make room.
 
@@ -92,6 +96,7 @@ class MaskPool:
             row: int32, (width,), never written again: the same array is the same row for ever.
 
         Raises:
+            NoTokenAllowedError: the row is empty.
             ValueError: the row is no mask of this pool's vocabulary.
         """
         key = id(row)
@@ -102,6 +107,8 @@ class MaskPool:
             return known[1]
         if row.shape != self.rows.shape[1:] or row.dtype != np.int32:
             raise ValueError(f"a mask of {row.shape} {row.dtype} where rows are {self.rows.shape}")
+        if not row.any():
+            raise NoTokenAllowedError
         number = self._place()
         if self._staged is None:
             self.rows[number].numpy()[:] = row

@@ -24,8 +24,8 @@ SCHEMA = JsonSchema('{"type": "array", "items": {"enum": ["a", 12, null]}, "maxI
 class Sharing(Script):
     """A script that shares its masks."""
 
-    def __init__(self, allowed):
-        super().__init__(allowed)
+    def __init__(self, allowed, **options):
+        super().__init__(allowed, **options)
         self._rows = {}
 
     def shared_bitmask(self):
@@ -127,6 +127,13 @@ def test_a_constraint_that_fails_leaves_the_others_theirs(masks, fault, sentence
     constraint = bad.sequence.request.constraint
     assert constraint.accepted == [], "a step that is repeated would begin somewhere else"
     assert made.row_ids[-2] == ALL_TOKENS
+
+
+def test_a_shared_mask_that_allows_nothing_ends_its_request_alone(masks):
+    jobs = [job("a", Sharing([set()], complete_from=9)), job("b", Sharing([{9}]))]
+    made = masks.start(jobs).result()
+    assert made.errors == ["the constraint allows no token here", None]
+    assert allowed_sets(masks, made)[1] == {9}
 
 
 def test_a_shared_row_of_another_vocabulary_ends_its_request_alone(masks):

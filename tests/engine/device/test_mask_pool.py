@@ -49,7 +49,7 @@ def test_a_shared_row_is_copied_once(device):
 def test_a_row_is_known_by_its_identity_and_kept_alive(device):
     """Were the array freed, another might be made at its place and be taken for it."""
     pool = make_pool(100, device)
-    assert [take(pool, [row(number)]) for number in range(40)] == [[n] for n in range(40)]
+    assert [take(pool, [row(n)]) for n in range(1, 41)] == [[n] for n in range(1, 41)]
     assert pool.num_hits == 0
 
 
@@ -64,11 +64,11 @@ def test_own_rows_are_written_anew_in_each_step(device):
 def test_the_pool_grows_up_to_its_bytes_and_keeps_its_rows(device):
     pool = make_pool(300, device)
     capacity = len(pool.rows)
-    shared = [row(n) for n in range(250)]
+    shared = [row(n) for n in range(1, 251)]
     for words in shared:
         take(pool, [words])
     assert capacity < len(pool.rows) <= 300
-    assert [take(pool, [words])[0] for words in shared] == list(range(250))
+    assert [take(pool, [words])[0] for words in shared] == list(range(1, 251))
     assert pool.num_copies == 250
 
 
@@ -87,7 +87,7 @@ def test_the_row_that_was_not_used_for_longest_makes_room(device):
 @pytest.mark.parametrize("num_rows", [1, 5])
 def test_a_step_has_room_however_few_bytes_there_are(num_rows, device):
     pool = make_pool(1, device, max_step_rows=num_rows)
-    assert take(pool, [row(n) for n in range(num_rows)]) == list(range(num_rows))
+    assert take(pool, [row(7 + n) for n in range(num_rows)]) == list(range(7, 7 + num_rows))
     assert take(pool, [], range(num_rows)) == list(range(num_rows))
 
 
@@ -110,9 +110,9 @@ def test_a_row_that_is_no_mask_of_the_vocabulary_is_refused(wrong, device):
 )
 def test_numbers_always_stand_for_the_rows_asked_for(steps):
     pool = make_pool(6, torch.device("cpu"), max_step_rows=8)
-    known = [row(n) for n in range(13)]
+    known = [row(n) for n in range(1, 14)]
     for shared, own in steps:
-        assert take(pool, [known[n] for n in shared], own) == [*shared, *own]
+        assert take(pool, [known[n] for n in shared], own) == [*(1 + n for n in shared), *own]
         assert pool.rows[ALL_TOKENS, 0] == -1
         assert pool.num_shared < len(pool.rows)
 
