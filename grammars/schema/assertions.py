@@ -85,7 +85,8 @@ class SchemaObject:
         given = self._schema[keyword]
         if not isinstance(given, list) or not given:
             raise self._invalid(keyword, "must be a non-empty array of schemas")
-        return [self._child(self._at(keyword, str(i)), item) for i, item in enumerate(given)]
+        place = self._at(keyword)
+        return [self._child(f"{place}/{i}", item) for i, item in enumerate(given)]
 
     def dependencies(self) -> Iterator[tuple[str, NodeId]]:
         """Keys whose presence demands something of the object, each with the node of what."""
