@@ -8,8 +8,8 @@ or JSON).
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias, TypeVar, assert_never
 from typing import Literal as OneOf
 
 Whitespace: TypeAlias = OneOf["compact", "single"]
@@ -187,3 +187,39 @@ class FreeText:
 
 Part: TypeAlias = Literal | Embed | Sequence | Either | Repeat | FreeText
 GrammarSpec: TypeAlias = JsonSchema | JsonObject | Regex | Choice | Cfg | Structure
+
+
+def with_property_order(spec: GrammarSpec, property_order: PropertyOrder) -> GrammarSpec:
+    """The same texts, but for the order of keys in all JSON documents of the spec."""
+    if isinstance(spec, Structure):
+        return Structure(_ordered_part(spec.root, property_order))
+    return _ordered_document(spec, property_order)
+
+
+_Document = TypeVar("_Document", bound=JsonSchema | JsonObject | Regex | Choice | Cfg)
+
+
+def _ordered_document(spec: _Document, property_order: PropertyOrder) -> _Document:
+    if isinstance(spec, JsonSchema | JsonObject):
+        return replace(spec, property_order=property_order)
+    return spec
+
+
+def _ordered_part(part: Part, property_order: PropertyOrder) -> Part:
+    match part:
+        case Literal():
+            return part
+        case Embed(spec):
+            return Embed(_ordered_document(spec, property_order))
+        case Sequence(parts):
+            return Sequence(tuple(_ordered_part(inner, property_order) for inner in parts))
+        case Either(options):
+            return Either(tuple(_ordered_part(option, property_order) for option in options))
+        case Repeat(inner):
+            return replace(part, part=_ordered_part(inner, property_order))
+        case FreeText(tags):
+            bodies = [_ordered_part(tag.body, property_order) for tag in tags]
+            ordered = tuple(replace(tag, body=body) for tag, body in zip(tags, bodies, strict=True))
+            return replace(part, tags=ordered)
+        case _:
+            assert_never(part)

@@ -162,10 +162,16 @@ async def admit(
     if spec is not None:
         closes = request.on_length == "close"
         grammar = await compile_asked(
-            spec, tools, document, services, caller=cache_salt, closes=closes
+            spec,
+            tools,
+            document,
+            services,
+            property_order=request.property_order or config.property_order,
+            caller=cache_salt,
+            closes=closes,
         )
     services.metrics.prompt_tokens.inc(len(prompt.token_ids))
-    idle = tuple(idle_fields(request, tools, document))
+    idle = tuple(idle_fields(request, tools, document, spec))
     return AdmittedChat(
         request=request,
         prompt_token_ids=prompt.token_ids,

@@ -6,7 +6,15 @@ from functools import partial
 from typing import TYPE_CHECKING, assert_never
 
 from grammars.errors import GrammarError
-from grammars.spec import Cfg, Choice, JsonObject, JsonSchema, Regex, Structure
+from grammars.spec import (
+    Cfg,
+    Choice,
+    JsonObject,
+    JsonSchema,
+    Regex,
+    Structure,
+    with_property_order,
+)
 from server.composition import compose
 from server.errors import (
     InvalidToolError,
@@ -19,7 +27,7 @@ from server.tool_choice import CallMode
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from grammars.spec import GrammarSpec
+    from grammars.spec import GrammarSpec, PropertyOrder
     from server.calls.tool import CallableTool
     from server.chat.reply_format import ReplyFormat
     from server.chat.thinking import Thinking
@@ -79,6 +87,7 @@ async def compile_asked(
     document: Document | None,
     services: Services,
     *,
+    property_order: PropertyOrder,
     caller: bytes,
     closes: bool,
 ) -> ServedGrammar:
@@ -89,6 +98,7 @@ async def compile_asked(
         tools: part of it.
         document: part of it.
         services: with the compiler.
+        property_order: of JSON documents in all of these.
         caller: who asks; callers take turns.
         closes: whether the answer has to close in time.
 
@@ -100,9 +110,18 @@ async def compile_asked(
         with services.metrics.compiling():
             for pattern in _bracketed(tools, document):
                 await services.compiler.compile(pattern, caller=caller)
-            return await services.compiler.compile(spec, caller=caller, closes=closes)
+            ordered = with_property_order(spec, property_order)
+            return await services.compiler.compile(ordered, caller=caller, closes=closes)
     except GrammarError as error:
-        raise await _explained(error, tools, document, services, caller) from error
+        parts = [
+            (with_property_order(part, property_order), refusal)
+            for part, refusal in _parts(tools, document)
+        ]
+        blamed = await _blamed(parts, services, caller)
+        if blamed is not None:
+            raise blamed from error
+        param = "tools" if tools.tools else None if document is None else document.param
+        raise RequestError(f"The constraints cannot be combined: {error}", param=param) from error
 
 
 def _bracketed(tools: ToolUse, document: Document | None) -> Iterator[Regex]:
@@ -117,21 +136,18 @@ def _bracketed(tools: ToolUse, document: Document | None) -> Iterator[Regex]:
             yield tool.input_pattern
 
 
-async def _explained(
-    error: GrammarError,
-    tools: ToolUse,
-    document: Document | None,
+async def _blamed(
+    parts: list[tuple[GrammarSpec, Callable[[str], RequestError]]],
     services: Services,
     caller: bytes,
-) -> RequestError:
-    """Name the part that is to blame: the first that cannot be compiled alone."""
-    for part, refusal in _parts(tools, document):
+) -> RequestError | None:
+    """The error of the first part that cannot be compiled alone; None: each can."""
+    for part, refusal in parts:
         try:
             await services.compiler.compile(part, caller=caller)
-        except GrammarError as own_error:
-            return refusal(str(own_error))
-    param = "tools" if tools.tools else None if document is None else document.param
-    return RequestError(f"The constraints cannot be combined: {error}", param=param)
+        except GrammarError as error:
+            return refusal(str(error))
+    return None
 
 
 def _parts(

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, get_args
 from typing import Literal as OneOf
 
+from grammars.spec import PropertyOrder
+
 _ORIGIN: Final = re.compile(r"\*|https?://[^/?#\s]+")
 
 _MAX_INT_DIGITS: Final = 4300
@@ -55,6 +57,8 @@ class ServerConfig:
         tool_format: how the model writes tool calls; auto: as in its chat template.
         schema_policy: which schemas are taken with `strict: true`. exact: all that can be enforced;
             openai: of these, only what OpenAI's own API takes, to try a program before it asks it.
+        property_order: the order of keys in JSON, where a request does not say. schema: that of the
+            schema; any: any order, each key at most once.
         grammar_backend: the grammar compiler: tightrope, or to compare with it xgrammar,
             llguidance, outlines.
         grammar_cache_bytes: memory for compiled grammars; it is an estimate, which the process
@@ -110,6 +114,7 @@ class ServerConfig:
     api_key_hashes: tuple[bytes, ...] = ()
     tool_format: ToolFormatName = "auto"
     schema_policy: SchemaPolicy = "exact"
+    property_order: PropertyOrder = "schema"
     grammar_backend: str = "tightrope"
     grammar_cache_bytes: int = 128 * 2**20
     max_concurrent_compiles: int = 2
@@ -154,6 +159,11 @@ class ServerConfig:
             known = ", ".join(get_args(SchemaPolicy))
             raise ValueError(
                 f"schema_policy: {self.schema_policy!r} is unknown; use one of {known}"
+            )
+        if self.property_order not in get_args(PropertyOrder):
+            known = ", ".join(get_args(PropertyOrder))
+            raise ValueError(
+                f"property_order: {self.property_order!r} is unknown; use one of {known}"
             )
         for alias in self.model_alias:
             name, _, target = alias.partition("=")

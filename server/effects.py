@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grammars.spec import with_property_order
 from server.tool_choice import CallMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from grammars.spec import GrammarSpec
     from server.document import Document
     from server.tool_choice import ToolUse
     from server.wire.chat_request import ChatCompletionRequest
@@ -25,13 +27,17 @@ def binding_fields(
 
 
 def idle_fields(
-    request: ChatCompletionRequest, tools: ToolUse, document: Document | None
+    request: ChatCompletionRequest,
+    tools: ToolUse,
+    document: Document | None,
+    spec: GrammarSpec | None,
 ) -> Iterator[str]:
-    """The fields that other ones have left without effect.
+    """The fields that other ones have left without effect; `spec` is the grammar of the answer.
 
     * Forced calls leave no text that a document could be.
     * A stop string would cut a document or a call in the middle: it ends free text only.
     * Free text has no end to be brought to.
+    * Only JSON has keys.
     """
     if document is not None and not tools.allows_text:
         yield document.param
@@ -39,3 +45,12 @@ def idle_fields(
         yield "stop"
     if request.on_length == "close" and not binding_fields(request, tools, document):
         yield "on_length"
+    if request.property_order is not None and not _has_json(spec):
+        yield "property_order"
+
+
+def _has_json(spec: GrammarSpec | None) -> bool:
+    """Whether the order of keys makes a difference to the texts of a spec."""
+    if spec is None:
+        return False
+    return with_property_order(spec, "any") != with_property_order(spec, "schema")

@@ -7,6 +7,7 @@ from typing import Literal as OneOf
 
 from pydantic import Field
 
+from grammars.spec import PropertyOrder
 from server.wire.base import Items, Members, WireModel
 from server.wire.formats import StructuredOutputs
 
@@ -19,6 +20,7 @@ class SamplingFields(WireModel):
     ignore_eos: bool | None = None
     min_tokens: Annotated[int, Field(ge=0)] | None = None
     on_length: OneOf["cut", "close"] | None = None
+    property_order: PropertyOrder | None = None
 
     structured_outputs: StructuredOutputs | None = None
     guided_json: dict[str, object] | bool | str | None = None
