@@ -25,7 +25,7 @@ from server.metrics import Metrics
 from server.quiet import quiet_transformers
 from server.routes.health import installed_version
 from server.services import ServedModel, Services
-from server.tokenizer import load_tokenizer, make_vocabulary
+from server.tokenizer import load_tokenizer, make_vocabulary, without_torch
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -192,8 +192,9 @@ async def _launch_engine(
 
 
 def _load_tokenizer(model_folder: Path) -> PreTrainedTokenizerFast:
-    quiet_transformers()
-    return load_tokenizer(model_folder)
+    with without_torch():
+        quiet_transformers()
+        return load_tokenizer(model_folder)
 
 
 def _facts(engine: RunningEngine) -> str:

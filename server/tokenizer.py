@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from grammars.errors import GrammarError
@@ -9,7 +12,9 @@ from grammars.vocabulary import Vocabulary
 from server.errors import StartupError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+    from types import ModuleType
 
     from transformers import PreTrainedTokenizerFast
 
@@ -34,6 +39,27 @@ def load_tokenizer(model_folder: Path) -> PreTrainedTokenizerFast:
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
         raise StartupError(f"{model_folder.name} has no tokenizer.json; convert its tokenizer")
     return tokenizer
+
+
+@contextmanager
+def without_torch() -> Iterator[None]:
+    """Within this context transformers is loaded as where torch is not installed.
+
+    For a process that only reads tokenizers: they need nothing of torch, which would take two
+    thirds of the CPU time and 230 MB. Where torch is loaded already, nothing changes.
+    """
+    modules: dict[str, ModuleType | None] = sys.modules  # type: ignore[assignment]
+    if "torch" in modules:
+        yield
+        return
+    modules["torch"] = None  # it cannot be imported, and is not found
+    advice = logging.getLogger("transformers")
+    advice.disabled = True  # "PyTorch was not found"
+    try:
+        yield
+    finally:
+        advice.disabled = False
+        del modules["torch"]
 
 
 def make_vocabulary(tokenizer: PreTrainedTokenizerFast, info: ModelInfo) -> Vocabulary:

@@ -179,7 +179,7 @@ class ProcessEngine:
     async def _wait_for_kernels(self) -> None:
         """Does so at the first start on a machine; ends too where the process does."""
         if not (self.supervisor.ready.compiles or self._grammars_ready.is_set()):
-            logger.info("a constraint waits: kernels are compiled, once on this machine")
+            logger.warning("a constraint waits: kernels are compiled, once on this machine")
             await self._grammars_ready.wait()
 
     async def shutdown(self) -> None:
