@@ -60,6 +60,7 @@ def _renamed(fields: Sequence[str], names: Mapping[str, str]) -> list[str]:
 
 
 def _names(names: Sequence[str]) -> str:
-    shown = [quote(name[:64], safe="[]._-") for name in names[:_MAX_NAMED]]
+    # An empty name has to be seen too: a header may not end with the space behind a comma.
+    shown = [quote(name[:64], safe="[]._-") or '""' for name in names[:_MAX_NAMED]]
     rest = [f"and {len(names) - _MAX_NAMED} more"] if len(names) > _MAX_NAMED else []
     return ", ".join(shown + rest)

@@ -139,3 +139,11 @@ def test_web_pages_may_read_them():
         )
     exposed = response.headers["access-control-expose-headers"].split(", ")
     assert {ENFORCED, IGNORED, "x-tightrope-unknown"} <= set(exposed)
+
+
+@pytest.mark.parametrize("names", [("",), ("a", ""), ("", "a"), (" ",), ("é\n",)])
+def test_a_field_without_a_name_is_named_too(url, names):
+    fields: dict[str, Any] = dict.fromkeys(names, 1)
+    told = headers_of(url, "/v1/chat/completions", **CHAT | fields)["x-tightrope-unknown"]
+    shown = {"": '""', " ": "%20", "é\n": "%C3%A9%0A"}
+    assert told == ", ".join(shown.get(name, name) for name in names)
