@@ -61,8 +61,9 @@ def test_keys_come_in_any_order_where_a_request_or_the_server_says_so(text, fiel
 
 
 def test_an_order_of_no_keys_is_named_as_ignored():
-    for fields in ({}, {"guided_regex": "ok"}):
-        response = post("ok", property_order="any", **fields)
+    of_text = post("ok", property_order="any")
+    of_pattern = post("ok", property_order="any", guided_regex="ok")
+    for response in (of_text, of_pattern):
         assert response.headers["x-tightrope-ignored"] == "property_order"
     response = post(BACKWARDS, property_order="any", json_schema=PAIR)
     assert "x-tightrope-ignored" not in response.headers
