@@ -168,7 +168,7 @@ class ServerConfig:
         for alias in self.model_alias:
             name, _, target = alias.partition("=")
             if not name or not target:
-                raise ValueError(f"model_alias: {alias!r} is not of the form ALIAS=NAME")
+                raise ValueError(f"model_alias: {alias!r} is no alias; write ALIAS=NAME")
         if (self.tls_cert_file is None) != (self.tls_key_file is None):
             raise ValueError("tls_cert_file and tls_key_file: give both or neither")
         for origin in self.cors_origins:

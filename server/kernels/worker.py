@@ -17,7 +17,6 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Final
 
-from server.kernels.lean_compiler import compile_leanly
 from server.kernels.table import parse_types
 
 _NICENESS: Final = 10
@@ -28,7 +27,6 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started it
     lines: SimpleQueue[str] = SimpleQueue()
     Thread(target=_read, args=(lines,), daemon=True).start()
-    compile_leanly()
     has_given_way = False
     while True:
         module, kernels, gives_way = json.loads(lines.get())
