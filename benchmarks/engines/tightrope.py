@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from grammars.vocabulary import Vocabulary
 
 
-_ACTIONS_AHEAD: Final = 2000
-"""Of "warm": most grammars whole. A server expands `warm_actions`, 300 unless it is told more."""
+ACTIONS_AHEAD: Final = 300
+"""Of "warm": as a server does it, see `ServerConfig.warm_actions`."""
 
 
 def make_engine(tokenizer: TokenizerSource, mode: str) -> TightropeEngine:
@@ -64,7 +64,7 @@ class WarmGrammar(TightropeGrammar):
     """One whose states are made ahead of the first token."""
 
     def prepare(self) -> None:
-        self._compiled.warm(_ACTIONS_AHEAD)
+        self._compiled.warm(ACTIONS_AHEAD)
 
 
 class TightropeMatcher:

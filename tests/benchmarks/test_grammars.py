@@ -9,10 +9,12 @@ import pytest
 
 from benchmarks.clock import Clock
 from benchmarks.engines.base import ENGINES, EngineInfo, make_engine
+from benchmarks.engines.tightrope import ACTIONS_AHEAD
 from benchmarks.grammar_measure import Document, Job, measure
 from benchmarks.grammar_outcome import Broken, Measured, Refused
 from benchmarks.grammar_worker import EngineProcess, EngineStartError, WorkerSettings
 from benchmarks.grammars import main
+from server.config import ServerConfig
 from tests.support.tokenizer_source import tiny_source
 from tests.support.tokenizers import TINY_PADDED_SIZE, tiny_tokenizer_json, tiny_vocabulary
 
@@ -157,3 +159,7 @@ def test_data_that_cannot_be_used_is_told_and_ends_with_2(tmp_path, data, capsys
     assert "holds no *.json and no *.jsonl.gz" in " ".join(capsys.readouterr().out.split())
     assert main(arguments(tmp_path, data, "--schemas", "x")) == 2
     assert "the data has no schema named x" in capsys.readouterr().out
+
+
+def test_states_are_made_ahead_as_a_server_does_it():
+    assert ServerConfig().warm_actions == ACTIONS_AHEAD
