@@ -447,6 +447,20 @@ def test_an_overloaded_or_dead_engine_sheds_requests():
     assert caught.value.status_code == 503
 
 
+def test_a_queue_that_fills_up_while_a_constraint_compiles_sheds_it(monkeypatch):
+    services = make_services("{}")
+    compile_one = services.compiler.compile
+
+    async def compile_while_others_come(spec, **options):
+        services.engine.num_waiting = services.config.max_waiting_requests
+        return await compile_one(spec, **options)
+
+    monkeypatch.setattr(services.compiler, "compile", compile_while_others_come)
+    with pytest.raises(openai.RateLimitError, match="max_waiting_requests=512 are waiting"):
+        ask(services=services, response_format={"type": "json_object"})
+    assert services.engine.requests == []
+
+
 def test_a_generation_that_takes_too_long_is_stopped():
     config = ServerConfig(generation_timeout_s=0.2)
     services = make_services("hello", pause_after=2, config=config)
