@@ -218,8 +218,7 @@ def _ordered_part(part: Part, property_order: PropertyOrder) -> Part:
         case Repeat(inner):
             return replace(part, part=_ordered_part(inner, property_order))
         case FreeText(tags):
-            bodies = [_ordered_part(tag.body, property_order) for tag in tags]
-            ordered = tuple(replace(tag, body=body) for tag, body in zip(tags, bodies, strict=True))
-            return replace(part, tags=ordered)
+            ordered = (replace(tag, body=_ordered_part(tag.body, property_order)) for tag in tags)
+            return replace(part, tags=tuple(ordered))
         case _:
             assert_never(part)

@@ -152,19 +152,14 @@ class ServerConfig:
     def __post_init__(self) -> None:
         if not 0 <= self.port < 2**16:
             raise ValueError(f"port: {self.port} is not in 0..65535")
-        if self.tool_format not in get_args(ToolFormatName):
-            known = ", ".join(get_args(ToolFormatName))
-            raise ValueError(f"tool_format: {self.tool_format!r} is unknown; use one of {known}")
-        if self.schema_policy not in get_args(SchemaPolicy):
-            known = ", ".join(get_args(SchemaPolicy))
-            raise ValueError(
-                f"schema_policy: {self.schema_policy!r} is unknown; use one of {known}"
-            )
-        if self.property_order not in get_args(PropertyOrder):
-            known = ", ".join(get_args(PropertyOrder))
-            raise ValueError(
-                f"property_order: {self.property_order!r} is unknown; use one of {known}"
-            )
+        for name, kind in (
+            ("tool_format", ToolFormatName),
+            ("schema_policy", SchemaPolicy),
+            ("property_order", PropertyOrder),
+        ):
+            given, known = getattr(self, name), get_args(kind)
+            if given not in known:
+                raise ValueError(f"{name}: {given!r} is unknown; use one of {', '.join(known)}")
         for alias in self.model_alias:
             name, _, target = alias.partition("=")
             if not name or not target:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     import torch
     from numpy.typing import NDArray
 
@@ -44,6 +45,11 @@ class AttentionContext:
     def num_seqs(self) -> int:
         """How many sequences are in the batch."""
         return len(self.seq_lens)
+
+    @property
+    def query_lens(self) -> NDArray[np.int32]:
+        """int32, (n,); new tokens of each sequence."""
+        return np.diff(self.query_start)
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,8 +82,8 @@ class CpuAttention:
     def _get_rows(self, context: AttentionContext) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The sequence and the visible length of each real row; computed once a step."""
         if self._rows is None or self._rows[0] is not context:
-            query_lens = np.diff(context.query_start)
-            row_sequence = np.repeat(np.arange(context.num_seqs, dtype=np.int32), query_lens)
+            sequences = np.arange(context.num_seqs, dtype=np.int32)
+            row_sequence = np.repeat(sequences, context.query_lens)
             # The last row of a sequence sees seq_len tokens, the one before it one less, and so on.
             rows_after = context.query_start[row_sequence + 1] - np.arange(len(row_sequence)) - 1
             row_length = (context.seq_lens[row_sequence] - rows_after).astype(np.int32)

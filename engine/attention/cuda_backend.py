@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
 import torch
 
 from engine.attention.decode_kernel import attend_slices, join_slices
@@ -51,7 +50,7 @@ class _Decodes:
     @classmethod
     def from_context(cls, context: AttentionContext) -> _Decodes | None:
         """None where nothing decodes."""
-        (indices,) = (np.diff(context.query_start) == 1).nonzero()
+        (indices,) = (context.query_lens == 1).nonzero()
         if not len(indices):
             return None
         device = context.slot_mapping.device
@@ -84,12 +83,16 @@ class CudaAttention:
         prefill: Prefill = attend_prefills
         if self._flash is not None and self._flash.can_attend(query, layer, options):
             prefill = self._flash
-        if _is_decode_only(query, context):
-            return _attend_decodes(query, key, value, layer_idx, context, options)
+        return triton_attention(
+            query, key, value, layer_idx, context, options,
+            find_decodes=self._find_decodes, prefill=prefill,
+        )  # fmt: skip
+
+    def _find_decodes(self, context: AttentionContext) -> _Decodes | None:
+        """Those of the step, found in its first layer."""
         if self._last is None or self._last[0] is not context:
             self._last = (context, _Decodes.from_context(context))
-        decodes = self._last[1]
-        return _attend_mixed(query, key, value, layer_idx, context, options, decodes, prefill)
+        return self._last[1]
 
 
 def triton_attention(
@@ -99,47 +102,20 @@ def triton_attention(
     layer_idx: int,
     context: AttentionContext,
     options: AttentionOptions,
+    *,
+    find_decodes: Callable[[AttentionContext], _Decodes | None] = _Decodes.from_context,
+    prefill: Prefill = attend_prefills,
 ) -> torch.Tensor:
-    """`AttentionBackend`: all decodes by one launch of the kernels, prefills by plain torch."""
-    if _is_decode_only(query, context):
-        return _attend_decodes(query, key, value, layer_idx, context, options)
-    decodes = _Decodes.from_context(context)
-    return _attend_mixed(query, key, value, layer_idx, context, options, decodes, attend_prefills)
+    """`AttentionBackend`: all decodes by one launch of the kernels, prefills by `prefill`.
 
-
-def _is_decode_only(query: torch.Tensor, context: AttentionContext) -> bool:
-    query_lens = np.diff(context.query_start)
-    return len(query) == context.num_seqs and bool((query_lens == 1).all())
-
-
-def _attend_decodes(
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    layer_idx: int,
-    context: AttentionContext,
-    options: AttentionOptions,
-) -> torch.Tensor:
-    """A step that only decodes; reads nothing from the host, so a CUDA graph can hold it."""
+    A step that only decodes reads nothing from the host, so a CUDA graph can hold it.
+    """
     layer = context.kv_cache.layers[layer_idx]
     store_tokens(key, value, layer, context.slot_mapping)
-    return _decode(query, layer, context.device_block_tables, context.device_seq_lens, options)
-
-
-def _attend_mixed(
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    layer_idx: int,
-    context: AttentionContext,
-    options: AttentionOptions,
-    decodes: _Decodes | None,
-    prefill: Prefill,
-) -> torch.Tensor:
-    """A step with prefills, or with padding."""
-    layer = context.kv_cache.layers[layer_idx]
-    store_tokens(key, value, layer, context.slot_mapping)
+    if len(query) == context.num_seqs and (context.query_lens == 1).all():
+        return _decode(query, layer, context.device_block_tables, context.device_seq_lens, options)
     output = query.new_zeros((*query.shape[:2], layer.value.shape[-1]))
+    decodes = find_decodes(context)
     if decodes is not None:
         output[decodes.rows] = _decode(
             query[decodes.rows], layer, decodes.block_tables, decodes.seq_lens, options

@@ -29,8 +29,7 @@ def torch_attention(
     layer = context.kv_cache.layers[layer_idx]
     store_tokens(key, value, layer, context.slot_mapping)
     output = query.new_zeros((*query.shape[:2], layer.value.shape[-1]))
-    query_lens = context.query_start[1:] - context.query_start[:-1]
-    decodes = (query_lens == 1).nonzero()[0]
+    decodes = (context.query_lens == 1).nonzero()[0]
     if len(decodes):
         rows = to_device(context.query_start[decodes], query.device, torch.int64)
         attended = _attend(query[rows].unsqueeze(1), decodes, layer, context, options)
@@ -63,8 +62,7 @@ def attend_prefills(
         options: scaling, window, softcap and sinks.
         output: (T, num_heads, value_size); the rows of those sequences are overwritten.
     """
-    query_lens = context.query_start[1:] - context.query_start[:-1]
-    for index in (query_lens > 1).nonzero()[0].tolist():
+    for index in (context.query_lens > 1).nonzero()[0].tolist():
         span = slice(int(context.query_start[index]), int(context.query_start[index + 1]))
         output[span] = _attend(
             query[span].unsqueeze(0), np.array([index]), layer, context, options
