@@ -72,6 +72,38 @@ def helper(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
 
 
 @helper
+def open_states(next_state: Ints, label: Ints) -> Bools:
+    """Which states of a `Dfa` are alive and fire no label as they are come to.
+
+    The others that are alive accept and have no way on.
+    """
+    num_states, num_classes = next_state.shape
+    is_open = np.zeros(num_states, np.bool_)
+    for s in range(1, num_states):
+        is_open[s] = label[s] == 0
+        for c in range(1, num_classes):
+            if next_state[s, c] != 0:
+                is_open[s] = True
+    return is_open
+
+
+@helper
+def usual_target(
+    state: int, next_state: Ints, symbol_class: NDArray[np.uint16], num_symbols: int
+) -> int:
+    """The state that most of the first symbols lead to; 0 where all are refused."""
+    num_leading = np.zeros(next_state.shape[0], np.int32)
+    usual = 0
+    for symbol in range(num_symbols):
+        target = next_state[state, symbol_class[symbol]]
+        if target != 0:
+            num_leading[target] += 1
+            if num_leading[target] > num_leading[usual]:
+                usual = int(target)
+    return usual
+
+
+@helper
 def grown(values: NDArray[Number], size: int) -> NDArray[Number]:
     """A copy of an array with room for `size` values; the new ones are 0.
 

@@ -11,7 +11,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from grammars.automata.kernels import edges_into, helper, kernel
+from grammars.automata.dfa import NUM_BYTES
+from grammars.automata.kernels import edges_into, helper, kernel, open_states, usual_target
 from grammars.masks.subtrees import FIRST_LEAD_GROUP, GROUP_OF_BYTE, LEADS
 
 if TYPE_CHECKING:
@@ -71,8 +72,8 @@ def _usual_groups(
     leads: Ints,
 ) -> np.int64:
     """`SafeRuns.groups`: of the characters that all lead where most bytes lead."""
-    state = _usual_after(start, next_state, symbol_class)
-    usual = _usual_after(state, next_state, symbol_class)
+    state = usual_target(start, next_state, symbol_class, NUM_BYTES)
+    usual = usual_target(state, next_state, symbol_class, NUM_BYTES)
     groups = np.int64(0)
     if usual == 0:
         return groups
@@ -81,7 +82,7 @@ def _usual_groups(
     for byte in range(0x80):
         if next_state[state, symbol_class[byte]] != usual:
             groups &= ~(np.int64(1) << np.int64(group_of_byte[byte]))
-    is_open = _open_states(next_state, label)
+    is_open = open_states(next_state, label)
     ways, num_ways = _ways_of(leads, symbol_class)
     for row in range(len(leads)):
         if usual == _after_any(
@@ -104,7 +105,7 @@ def _runs(
 ) -> Ints:
     """`SafeRuns.runs`, by a breadth-first search back from the states that a character may end."""
     num_states, num_classes = next_state.shape
-    is_open = _open_states(next_state, label)
+    is_open = open_states(next_state, label)
     ways, num_ways = _ways_of(leads, symbol_class)
     is_safe_class = np.zeros(num_classes, np.bool_)
     for byte in range(0x80):
@@ -152,19 +153,6 @@ def _runs(
 
 
 @helper
-def _open_states(next_state: Ints, label: Ints) -> Bools:
-    """Which states are alive and fire no label as they are come to."""
-    num_states, num_classes = next_state.shape
-    is_open = np.zeros(num_states, np.bool_)
-    for s in range(1, num_states):
-        is_open[s] = label[s] == 0
-        for c in range(1, num_classes):
-            if next_state[s, c] != 0:
-                is_open[s] = True
-    return is_open
-
-
-@helper
 def _ways_of(leads: Ints, symbol_class: NDArray[np.uint16]) -> tuple[NDArray[np.int32], Ints]:
     """For each row of `LEADS` the classes of first, second and later bytes, and how many."""
     ways = np.zeros((len(leads), 3, 64), np.int32)
@@ -174,20 +162,6 @@ def _ways_of(leads: Ints, symbol_class: NDArray[np.uint16]) -> tuple[NDArray[np.
         _list_classes(symbol_class, leads[row, 2], leads[row, 3], ways[row, 1], num_ways[row], 1)
         _list_classes(symbol_class, np.int32(0x80), np.int32(0xBF), ways[row, 2], num_ways[row], 2)
     return ways, num_ways
-
-
-@helper
-def _usual_after(state: int, next_state: Ints, symbol_class: NDArray[np.uint16]) -> int:
-    """The state that most bytes lead to; 0 where all are refused."""
-    num_leading = np.zeros(next_state.shape[0], np.int32)
-    usual = 0
-    for byte in range(256):
-        target = next_state[state, symbol_class[byte]]
-        if target != 0:
-            num_leading[target] += 1
-            if num_leading[target] > num_leading[usual]:
-                usual = int(target)
-    return usual
 
 
 @helper
@@ -226,7 +200,7 @@ def _after_any(
     Args:
         state: the state before it.
         next_state: see `Dfa`.
-        is_open: of states, see `_open_states`.
+        is_open: of states, see `open_states`.
         is_boundary: see `Dfa.char_boundary`.
         owed: see `characters_owed`.
         ways: (3, 64), the classes of first, second and later bytes.

@@ -12,7 +12,7 @@ import numpy as np
 
 from grammars.automata.classes import merge_columns
 from grammars.automata.dfa import DEAD, NO_LABEL, NUM_BYTES, Dfa
-from grammars.automata.kernels import kernel
+from grammars.automata.kernels import kernel, usual_target
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -137,14 +137,7 @@ def _find_usual(
     max_differing: int,
 ) -> int:
     """Where most symbols lead, if all but `max_differing` are read there alike; else the state."""
-    num_leading = np.zeros(next_state.shape[0], np.int32)
-    usual = 0
-    for symbol in range(len(symbol_class)):
-        target = next_state[state, symbol_class[symbol]]
-        if target != 0:
-            num_leading[target] += 1
-            if num_leading[target] > num_leading[usual]:
-                usual = int(target)
+    usual = usual_target(state, next_state, symbol_class, len(symbol_class))
     num_differing = 0
     for symbol in range(len(symbol_class)):
         c = symbol_class[symbol]

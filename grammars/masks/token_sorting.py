@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grammars.automata.kernels import kernel
+from grammars.automata.kernels import kernel, open_states
 from grammars.masks.trie import DEPTH_SHIFT, FIRST_TOKEN, PLACE, SUBTREE_END, SYMBOL_MASK
 
 if TYPE_CHECKING:
@@ -61,13 +61,7 @@ def sort_tokens(
         Those that fire one: int32, (m, 5), token id, characters counted before, label, whether it
         ends a counted string, symbols read before; `max_leaving` rows if there are so many or more.
     """
-    num_states, num_classes = next_state.shape
-    is_closed = np.zeros(num_states, np.bool_)
-    for s in range(1, num_states):
-        is_closed[s] = label[s] != 0
-        for c in range(1, num_classes):
-            if next_state[s, c] != 0:
-                is_closed[s] = False
+    is_open = open_states(next_state, label)
     inner_ids = np.empty(len(token_ids), np.int32)
     inner_counts = np.empty(len(token_ids), np.uint16)
     leaving = np.empty((max_leaving, 5), np.int32)
@@ -96,7 +90,7 @@ def sort_tokens(
         following = 0
         if symbol < len(symbol_class):
             following = next_state[lexer, symbol_class[symbol]]
-        if following != 0 and not is_closed[following]:
+        if is_open[following]:
             lexer_at[level] = following
             counted_at[level] = counted + is_boundary[lexer]
             for i in range(nodes[node, FIRST_TOKEN], nodes[node + 1, FIRST_TOKEN]):
