@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from benchmarks.bfcl_answer import Mode
-from benchmarks.flags import add_output_flag, one_of, positive
+from benchmarks.flags import add_count, add_output_flag, add_seed, one_of, positive
 from server.config import ToolFormatName
 
 _DESCRIPTION = (
@@ -44,36 +44,15 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--limit", type=positive, metavar="N", help="cases to draw per category (default: all)"
     )
-    parser.add_argument(
-        "--seed", type=int, default=1, metavar="N", help="of the draw (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--batch",
-        type=positive,
-        default=16,
-        metavar="N",
-        help="cases at once (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--threads",
-        type=positive,
-        default=1,
-        metavar="N",
-        help="threads of torch (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--max-tokens",
-        type=positive,
-        default=256,
-        metavar="N",
-        help="tokens per answer (default: %(default)s)",
-    )
-    parser.add_argument(
+    add_seed(parser, "draw")
+    add_count(parser, "--batch", 16, "cases at once")
+    add_count(parser, "--threads", 1, "threads of torch")
+    add_count(parser, "--max-tokens", 256, "tokens per answer")
+    add_count(
+        parser,
         "--max-text-tokens",
-        type=positive,
-        default=96,
-        metavar="N",
-        help="an answer that has not begun a call by then counts as text (default: %(default)s)",
+        96,
+        "an answer that has not begun a call by then counts as text",
     )
     parser.add_argument(
         "--answers",

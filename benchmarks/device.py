@@ -19,7 +19,7 @@ import torch
 
 from benchmarks.bar_chart import bar_chart
 from benchmarks.device_steps import METHODS, make_parts
-from benchmarks.flags import add_output_flag, positive
+from benchmarks.flags import add_count, add_output_flag, add_tokenizer_flags, positive
 from benchmarks.machine import describe_run
 from benchmarks.report import write_json
 from benchmarks.tokenizer_source import TokenizerSourceError, from_file
@@ -108,17 +108,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tightrope bench device", description=__doc__)
-    parser.add_argument(
-        "--tokenizer",
-        metavar="MODEL",
-        default="smollm2-135m",
-        help="a model's name or folder, or a tokenizer.json or .json.gz (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--end-token",
-        metavar="TEXT",
-        help="with a tokenizer.json: its end token (default: as its tokenizer_config.json says)",
-    )
+    add_tokenizer_flags(parser, "smollm2-135m", has_padded_size=False)
     parser.add_argument(
         "--batch-sizes",
         type=positive,
@@ -144,13 +134,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help=f"of {', '.join(METHODS)} (default: all)",
     )
-    parser.add_argument(
-        "--steps",
-        type=positive,
-        default=100,
-        metavar="N",
-        help="timed steps per method and size (default: %(default)s)",
-    )
+    add_count(parser, "--steps", 100, "timed steps per method and size")
     parser.add_argument("--quick", action="store_true", help="two small batches, one vocabulary")
     add_output_flag(parser, "device.json", "device.svg")
     return parser

@@ -12,7 +12,7 @@ from benchmarks.console import make_console, make_progress
 from benchmarks.engine_report import FORCED, FREE, PLAIN, report
 from benchmarks.engine_runs import PEERS, run_engine, run_transformers
 from benchmarks.engine_work import WORK_SETS, make_prompts
-from benchmarks.flags import add_output_flag, positive
+from benchmarks.flags import add_count, add_output_flag
 from engine.config import EngineConfig
 from engine.load import load_engine
 from grammars.backends.base import get_backend
@@ -63,34 +63,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--model", default="smollm2-135m", help="name or folder (default: %(default)s)"
     )
-    parser.add_argument(
-        "--batch",
-        type=positive,
-        default=16,
-        metavar="N",
-        help="prompts at once (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--max-tokens",
-        type=positive,
-        default=160,
-        metavar="N",
-        help="tokens per answer (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--repeats",
-        type=positive,
-        default=2,
-        metavar="N",
-        help="timed rounds, of which the fastest counts (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--threads",
-        type=positive,
-        default=1,
-        metavar="N",
-        help="threads of torch (default: %(default)s)",
-    )
+    add_count(parser, "--batch", 16, "prompts at once")
+    add_count(parser, "--max-tokens", 160, "tokens per answer")
+    add_count(parser, "--repeats", 2, "timed rounds, of which the fastest counts")
+    add_count(parser, "--threads", 1, "threads of torch")
     parser.add_argument(
         "--peers",
         nargs="*",

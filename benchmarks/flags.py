@@ -15,20 +15,43 @@ if TYPE_CHECKING:
 Member = TypeVar("Member", bound=StrEnum)
 
 
-def add_tokenizer_flags(parser: argparse.ArgumentParser, default: str) -> None:
-    """Add what `model_tokenizer.read_tokenizer` reads."""
+def add_count(
+    parser: argparse.ArgumentParser, flag: str, default: int, meaning: str, *, metavar: str = "N"
+) -> None:
+    """Add a flag for a number of at least 1."""
+    parser.add_argument(
+        flag,
+        type=positive,
+        default=default,
+        metavar=metavar,
+        help=f"{meaning} (default: %(default)s)",
+    )
+
+
+def add_seed(parser: argparse.ArgumentParser, of: str) -> None:
+    """Add `--seed`, of what is drawn."""
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="N", help=f"of the {of} (default: %(default)s)"
+    )
+
+
+def add_tokenizer_flags(
+    parser: argparse.ArgumentParser, default: str, *, has_padded_size: bool = True
+) -> None:
+    """Add what `model_tokenizer.read_tokenizer` reads; `--padded-size` where there is one size."""
     parser.add_argument(
         "--tokenizer",
         metavar="MODEL",
         default=default,
         help="a model's name or folder, or a tokenizer.json or .json.gz (default: %(default)s)",
     )
-    parser.add_argument(
-        "--padded-size",
-        type=positive,
-        metavar="N",
-        help="with a tokenizer.json: rows of the model's output (default: its largest id + 1)",
-    )
+    if has_padded_size:
+        parser.add_argument(
+            "--padded-size",
+            type=positive,
+            metavar="N",
+            help="with a tokenizer.json: rows of the model's output (default: its largest id + 1)",
+        )
     parser.add_argument(
         "--end-token",
         metavar="TEXT",

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.child_process import ONE_THREAD
 from benchmarks.console import make_console
 from benchmarks.engines.base import ENGINES
-from benchmarks.flags import add_clock_flag, add_output_flag, add_tokenizer_flags, positive
+from benchmarks.flags import (
+    add_clock_flag,
+    add_count,
+    add_output_flag,
+    add_seed,
+    add_tokenizer_flags,
+    positive,
+)
 from benchmarks.grammar_data import GrammarDataError, by_names, draw_sample, find_data
 from benchmarks.grammar_failures import failure_lines
 from benchmarks.grammar_plot import save_plot
@@ -116,9 +123,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="number of schemas to draw, from each subset in proportion (default: all)",
     )
-    parser.add_argument(
-        "--seed", type=int, default=1, metavar="N", help="of the sample (default: %(default)s)"
-    )
+    add_seed(parser, "sample")
     parser.add_argument("--schemas", nargs="+", metavar="NAME", help="only these schemas")
     parser.add_argument(
         "--backends",
@@ -128,20 +133,8 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help=f"of {', '.join(ENGINES)} (default: all)",
     )
-    parser.add_argument(
-        "--time-limit",
-        type=positive,
-        default=60,
-        metavar="S",
-        help="seconds per schema (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--memory-limit",
-        type=positive,
-        default=8,
-        metavar="GIB",
-        help="GiB per process (default: %(default)s)",
-    )
+    add_count(parser, "--time-limit", 60, "seconds per schema", metavar="S")
+    add_count(parser, "--memory-limit", 8, "GiB per process", metavar="GIB")
     add_clock_flag(parser)
     add_tokenizer_flags(parser, "qwen2.5-coder-0.5b")
     parser.add_argument(

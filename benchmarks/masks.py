@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.child_process import ONE_THREAD
 from benchmarks.console import make_console, make_progress
-from benchmarks.flags import add_clock_flag, add_output_flag, add_tokenizer_flags, positive
+from benchmarks.flags import (
+    add_clock_flag,
+    add_count,
+    add_output_flag,
+    add_seed,
+    add_tokenizer_flags,
+)
 from benchmarks.machine import describe_run, has_cuda
 from benchmarks.mask_cases import CASE_NAMES, MaskCase, load_case
 from benchmarks.mask_plot import save_plot
@@ -93,36 +99,16 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help=f"schemas, of {', '.join(CASE_NAMES)} (default: all)",
     )
-    parser.add_argument(
-        "--documents",
-        type=positive,
-        default=8,
-        metavar="N",
-        help="valid documents per schema (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--repeats",
-        type=positive,
-        default=5,
-        metavar="N",
-        help="times that each schema is compiled anew (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--seed", type=int, default=1, metavar="N", help="of the documents (default: %(default)s)"
-    )
+    add_count(parser, "--documents", 8, "valid documents per schema")
+    add_count(parser, "--repeats", 5, "times that each schema is compiled anew")
+    add_seed(parser, "documents")
     parser.add_argument(
         "--whitespace",
         choices=("compact", "single"),
         default="compact",
         help="between JSON tokens: none, or at most one space (default: %(default)s)",
     )
-    parser.add_argument(
-        "--timeout",
-        type=positive,
-        default=300,
-        metavar="S",
-        help="seconds per backend and schema (default: %(default)s)",
-    )
+    add_count(parser, "--timeout", 300, "seconds per backend and schema", metavar="S")
     add_clock_flag(parser)
     add_output_flag(parser, "masks.json", "masks.svg")
     parser.add_argument(

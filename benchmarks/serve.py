@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from benchmarks.console import make_console, make_progress
-from benchmarks.flags import add_output_flag, positive
+from benchmarks.flags import add_count, add_output_flag, add_seed, positive
 from benchmarks.machine import describe_run
 from benchmarks.report import write_json
 from benchmarks.serve_client import send_all
@@ -73,13 +73,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="PERCENT",
         help="shares of constrained requests, each a load (default: 0 20 50 80 100)",
     )
-    parser.add_argument(
-        "--requests",
-        type=positive,
-        default=32,
-        metavar="N",
-        help="requests per load (default: %(default)s)",
-    )
+    add_count(parser, "--requests", 32, "requests per load")
     parser.add_argument(
         "--concurrency",
         nargs="+",
@@ -97,23 +91,9 @@ def _parser() -> argparse.ArgumentParser:
         help="requests per second, each a load, sent without waiting for answers; replaces "
         "--concurrency",
     )
-    parser.add_argument(
-        "--max-tokens",
-        type=positive,
-        default=160,
-        metavar="N",
-        help="tokens per answer (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--seed", type=int, default=1, metavar="N", help="of the requests (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--timeout",
-        type=positive,
-        default=300,
-        metavar="S",
-        help="seconds per request (default: %(default)s)",
-    )
+    add_count(parser, "--max-tokens", 160, "tokens per answer")
+    add_seed(parser, "requests")
+    add_count(parser, "--timeout", 300, "seconds per request", metavar="S")
     parser.add_argument(
         "--slo-first-ms",
         type=float,
@@ -135,13 +115,7 @@ def _parser() -> argparse.ArgumentParser:
         help="overload a server of ours instead: its own rate, four times that, its own rate "
         "again, then eight streams beside compiles; writes soak.json and soak.svg",
     )
-    parser.add_argument(
-        "--soak-seconds",
-        type=positive,
-        default=45,
-        metavar="S",
-        help="seconds of each part of --soak (default: %(default)s)",
-    )
+    add_count(parser, "--soak-seconds", 45, "seconds of each part of --soak", metavar="S")
     parser.add_argument(
         "serve_arguments", nargs="*", metavar="-- FLAG", help="after --: flags for our own server"
     )
