@@ -16,7 +16,9 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from engine.cut_texts import CutTexts
 from engine.errors import EngineDeadError, InvalidRequestError
+from engine.output import FinishReason
 from engine.waiters import Waiters
 
 if TYPE_CHECKING:
@@ -64,6 +66,7 @@ class AsyncEngine:
         self._engine = engine
         self._commands: queue.SimpleQueue[_Command] = queue.SimpleQueue()
         self._waiters = Waiters(self.abort)
+        self._cut_texts = CutTexts()
         self._thread = threading.Thread(target=self._run, name="tightrope-engine", daemon=True)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stats = engine.stats()
@@ -114,7 +117,7 @@ class AsyncEngine:
         """
         self._engine.check_request(request)
 
-    def generate(self, request: Request) -> AsyncGenerator[RequestOutput, None]:
+    async def generate(self, request: Request) -> AsyncGenerator[RequestOutput, None]:
         """Yield what each step adds to the request, the last output with a finish reason.
 
         Closing the generator (or cancelling the task that iterates it) aborts the request.
@@ -123,7 +126,17 @@ class AsyncEngine:
             InvalidRequestError: the request could never run, or its id is in use.
             EngineDeadError: the engine has stopped, or stops before the request ends.
         """
-        return self._waiters.outputs(request.request_id, lambda: self._begin(request))
+        outputs = self._waiters.outputs(request.request_id, lambda: self._begin(request))
+        async with contextlib.aclosing(outputs):
+            async for output in outputs:
+                yield await self._completed(output, request)
+
+    async def _completed(self, output: RequestOutput, request: Request) -> RequestOutput:
+        """An output with what the step loop has no time to find."""
+        if output.finish_reason is not FinishReason.LENGTH or request.constraint is None:
+            return output
+        missing = await self._cut_texts.num_missing_tokens(request.constraint)
+        return dataclasses.replace(output, num_missing_tokens=missing)
 
     def _begin(self, request: Request) -> None:
         self.check_request(request)
@@ -139,6 +152,7 @@ class AsyncEngine:
         """Stop the thread after the step it is in; those who still wait get EngineDeadError."""
         self._commands.put(_Stop())
         await asyncio.to_thread(self._thread.join)
+        self._cut_texts.close()
         self._die(EngineDeadError("the engine was shut down"))
 
     def _run(self) -> None:

@@ -68,6 +68,8 @@ class RequestOutput:
         prompt_logprobs: of the next prompt tokens, where `PromptScoring` asks for them.
         was_closed: on the last output of a request with `on_length="close"`: whether the limit
             has narrowed what could be written. The reason is then STOP and the text complete.
+        num_missing_tokens: on the last output of a constrained request with the reason LENGTH: how
+            many more tokens would surely have completed the text; None where that is unknown.
         work: what the request has cost; on the last output only.
     """
 
@@ -79,4 +81,5 @@ class RequestOutput:
     num_cached_tokens: int = 0
     prompt_logprobs: tuple[TokenLogprobs, ...] = ()
     was_closed: bool = False
+    num_missing_tokens: int | None = None
     work: RequestWork | None = None

@@ -74,6 +74,7 @@ class Generation:
         self._deadline = now + services.config.generation_timeout_s
         self._queue_deadline = now + services.config.queue_timeout_s
         self._finish_reasons: list[str] = []
+        self._missing_tokens: list[int] = []
 
     async def steps(self) -> AsyncGenerator[tuple[int, ReplyStep], None]:
         """Pairs of choice index and what it gains, until every choice has finished.
@@ -106,6 +107,7 @@ class Generation:
                 num_cached_tokens=usage.num_cached_tokens,
                 num_completion_tokens=usage.num_completion_tokens,
                 finish_reasons=tuple(self._finish_reasons),
+                missing_tokens=tuple(self._missing_tokens),
                 error=failure,
             )
 
@@ -129,6 +131,8 @@ class Generation:
                 yield step
                 if step.finish is not None:
                     self._finish_reasons.append(step.finish)
+                    if step.num_missing_tokens is not None:
+                        self._missing_tokens.append(step.num_missing_tokens)
                     return
         raise UnavailableError("The engine ended the answer without a reason; try again")
 

@@ -9,11 +9,11 @@ from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, Protocol
 
+from engine.thread_priority import give_way
 from grammars.cache import CacheStats
 from grammars.errors import BackendError, GrammarError
 from server.errors import OverloadedError
 from server.grammar_warmer import GrammarWarmer
-from server.thread_priority import give_way
 from server.turns import Turns
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 from weakref import WeakSet
 
+from engine.thread_priority import give_way
 from grammars.errors import GrammarError
 from grammars.protocol import ExpandableGrammar
-from server.thread_priority import give_way
 
 if TYPE_CHECKING:
     from grammars.protocol import CompiledGrammar

@@ -16,7 +16,7 @@ from server.errors import ServerError, StartupError, reason_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Attributes = dict[str, "str | int | float | bool | tuple[str, ...]"]
+Attributes = dict[str, "str | int | float | bool | tuple[str, ...] | tuple[int, ...]"]
 
 _ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 _EXPORTERS: Final = "OTEL_TRACES_EXPORTER"
@@ -54,9 +54,20 @@ class ChatSpan(Protocol):
         num_cached_tokens: int,
         num_completion_tokens: int,
         finish_reasons: tuple[str, ...],
+        missing_tokens: tuple[int, ...],
         error: BaseException | None,
     ) -> None:
-        """The chat has ended, well or not; called once."""
+        """The chat has ended, well or not; called once.
+
+        Args:
+            num_prompt_tokens: of the prompt, once.
+            num_cached_tokens: those of them that were not computed.
+            num_completion_tokens: of all answers.
+            finish_reasons: of each answer that has ended.
+            missing_tokens: of each constrained answer that the limit has cut: how many more would
+                have completed it, where that is known.
+            error: what has failed.
+        """
         ...
 
 
@@ -146,6 +157,7 @@ class _OpenTelemetrySpan:
         num_cached_tokens: int,
         num_completion_tokens: int,
         finish_reasons: tuple[str, ...],
+        missing_tokens: tuple[int, ...],
         error: BaseException | None,
     ) -> None:
         facts: Attributes = {
@@ -155,6 +167,8 @@ class _OpenTelemetrySpan:
             "gen_ai.usage.cache_read.input_tokens": num_cached_tokens,
             "gen_ai.usage.output_tokens": num_completion_tokens,
         }
+        if missing_tokens:
+            facts["tightrope.missing_tokens"] = missing_tokens
         if error is not None:
             facts["error.type"] = (
                 reason_of(error) if isinstance(error, ServerError) else type(error).__name__

@@ -50,17 +50,9 @@ class AnswerHead:
         }
 
 
-def completion_body(
-    head: AnswerHead, choices: Sequence[Json], usage: Usage, closed: Sequence[int]
-) -> Json:
-    """The body of an answer that is not streamed; `closed` are the choices of `closed_note`."""
-    body = head.fields("chat.completion") | {"choices": list(choices), "usage": usage_body(usage)}
-    return body | closed_note(closed)
-
-
-def closed_note(closed: Sequence[int]) -> Json:
-    """What stands at the top of a body if the length limit has narrowed some choices."""
-    return {"tightrope": {"closed_choices": list(closed)}} if closed else {}
+def completion_body(head: AnswerHead, choices: Sequence[Json], usage: Usage) -> Json:
+    """The body of an answer that is not streamed."""
+    return head.fields("chat.completion") | {"choices": list(choices), "usage": usage_body(usage)}
 
 
 def choice_body(

@@ -10,13 +10,13 @@ import msgspec
 from server.answer.bodies import (
     chunk_body,
     chunk_choice,
-    closed_note,
     finish_reason,
     logprobs_body,
     usage_body,
 )
 from server.answer.deltas import DeltaWriter
 from server.answer.failures import told_failure
+from server.answer.length_note import length_note
 from server.errors import error_body
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class _ChunkEncoder:
             finish = finish_reason(step.finish, is_legacy=state.is_legacy)
             logprobs = self._take_logprobs(state)
             choice = chunk_choice(state.index, {}, finish=finish, logprobs=logprobs)
-            yield self._chunk(choice, closed_note([state.index] if step.was_closed else []))
+            yield self._chunk(choice, length_note({state.index: step}))
 
     def usage(self, usage: Json) -> bytes:
         """The last chunk, without choices."""

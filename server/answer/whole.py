@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from server.answer.bodies import choice_body, completion_body, logprobs_body
 from server.answer.ids import new_call_id
+from server.answer.length_note import length_note
 from server.reply.message import ReplyMessage
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from server.admission import AdmittedChat
     from server.answer.bodies import AnswerHead, Json
     from server.generation import Generation
-    from server.reply.choice import FinishName
+    from server.reply.choice import FinishName, ReplyStep
 
 
 async def whole_answer(
@@ -29,16 +30,14 @@ async def whole_answer(
     messages = [ReplyMessage() for _ in range(chat.num_choices)]
     logprobs: list[list[TokenLogprobs]] = [[] for _ in messages]
     finishes: dict[int, FinishName] = {}
-    closed: list[int] = []
+    ends: dict[int, ReplyStep] = {}
     async with aclosing(generation.steps()) as steps:
         async for choice, step in steps:
             for event in step.events:
                 messages[choice].add(event)
             logprobs[choice] += step.logprobs
             if step.finish is not None:
-                finishes[choice] = step.finish
-            if step.was_closed:
-                closed.append(choice)
+                finishes[choice], ends[choice] = step.finish, step
     choices = [
         choice_body(
             index,
@@ -50,4 +49,4 @@ async def whole_answer(
         )
         for index, message in enumerate(messages)
     ]
-    return completion_body(head, choices, generation.usage, sorted(closed))
+    return completion_body(head, choices, generation.usage) | length_note(ends)

@@ -41,6 +41,8 @@ class ReplyStep:
         stop_string: on the last step: the stop string that ended the text, if one did.
         was_closed: on the last step: the length limit has narrowed what was written, so that it is
             whole (`on_length: "close"`).
+        num_missing_tokens: on the last step of a constrained text that the limit has cut: how many
+            more tokens would surely have completed it, if that is known.
     """
 
     events: tuple[ReplyEvent, ...]
@@ -51,6 +53,7 @@ class ReplyStep:
     finish: FinishName | None = None
     stop_string: str | None = None
     was_closed: bool = False
+    num_missing_tokens: int | None = None
 
 
 class ChoiceReply:
@@ -126,6 +129,9 @@ class ChoiceReply:
             finish=None if finish is None else self._finish_name(finish),
             stop_string=self._stops.found,
             was_closed=output.was_closed,
+            num_missing_tokens=(
+                output.num_missing_tokens if finish is FinishReason.LENGTH else None
+            ),
         )
 
     def _parse(self, pieces: Iterable[Piece]) -> list[ReplyEvent]:

@@ -272,6 +272,13 @@ class Closing(Script):
             row[self._closer // 32] = np.int32(1) << np.int32(self._closer % 32)
 
 
+class Silent(Script):
+    """A script that does not know how long it is."""
+
+    def min_tokens_to_complete(self) -> int:
+        raise LookupError("this grammar has no lengths")
+
+
 class Faulty(Script):
     """A constraint that allows everything until its `fault` runs, at the given number of tokens."""
 

@@ -12,7 +12,16 @@ from engine.async_engine import AsyncEngine
 from engine.errors import EngineDeadError, InvalidRequestError
 from engine.output import FinishReason
 from engine.request import Request
-from tests.engine.support import Faulty, Finished, greedy, prompt, run_one, tiny_engine
+from tests.engine.support import (
+    Faulty,
+    Finished,
+    Script,
+    Silent,
+    greedy,
+    prompt,
+    run_one,
+    tiny_engine,
+)
 
 
 @contextlib.asynccontextmanager
@@ -186,3 +195,37 @@ async def test_shutting_down_ends_those_who_wait():
     with pytest.raises(EngineDeadError, match="the engine was shut down"):
         await task
     assert not served.is_alive
+
+
+@pytest.mark.parametrize(
+    ("constraint", "missing"),
+    [
+        (None, None),
+        (Script([{60}] * 9), 4),
+        (Script([{60}] * 9, complete_from=5, ends_by_itself=False), 0),
+        (Script([{60}] * 5), None),  # it is whole
+        (Silent([{60}] * 9), None),
+    ],
+)
+async def test_a_cut_text_tells_how_many_tokens_it_lacks(constraint, missing):
+    async with serving(tiny_engine()) as served:
+        request = Request("x", prompt(5), greedy(5), constraint)
+        outputs = [output async for output in served.generate(request)]
+    assert [output.num_missing_tokens for output in outputs[:-1]] == [None] * (len(outputs) - 1)
+    assert outputs[-1].num_missing_tokens == missing
+
+
+async def test_an_answer_does_not_wait_long_for_that(monkeypatch):
+    class Slow(Script):
+        def min_tokens_to_complete(self):
+            assert may_end.wait(60)
+            return 1
+
+    monkeypatch.setattr("engine.cut_texts._TIMEOUT_S", 0.01)
+    may_end = threading.Event()
+    async with serving(tiny_engine()) as served:
+        for name in ("x", "y"):  # the thread is still busy with the first
+            request = Request(name, prompt(5), greedy(5), Slow([{60}] * 9))
+            finished = await collect(served, request)
+            assert finished.finish_reason is FinishReason.LENGTH
+        may_end.set()

@@ -7,7 +7,7 @@ import pytest
 from engine.errors import InvalidRequestError
 from engine.output import FinishReason
 from engine.request import Request, SamplingParams
-from tests.engine.support import Closing, Forcing, Script, greedy, prompt, run_all
+from tests.engine.support import Closing, Forcing, Script, Silent, greedy, prompt, run_all
 
 CLOSER = 42
 
@@ -89,11 +89,6 @@ def test_a_constraint_that_cannot_keep_its_promise_never_ends_with_stop(engine):
 
     finished = close(engine, 6, Liar(CLOSER))
     assert (finished.finish_reason, finished.was_closed) == (FinishReason.LENGTH, False)
-
-
-class Silent(Script):
-    def min_tokens_to_complete(self):
-        raise LookupError("this grammar has no lengths")
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,15 @@ def test_a_chat_that_fails_says_so_without_a_word_of_it(exporter):
     assert "injected" not in span.to_json()
 
 
+def test_what_a_cut_answer_lacks_is_part_of_its_span(exporter):
+    with running(traced(exporter, "yes")) as url:
+        body = BODY | {"structured_outputs": {"choice": ["yes", "no"]}, "max_tokens": 1}
+        httpx.post(f"{url}/v1/chat/completions", json=body)
+    (span,) = exporter.get_finished_spans()
+    assert span.attributes["gen_ai.response.finish_reasons"] == ("length",)
+    assert span.attributes["tightrope.missing_tokens"] == (2,)
+
+
 def test_it_is_off_unless_the_environment_asks_for_it():
     for variables in (
         {},

@@ -112,7 +112,17 @@ class ScriptedEngine:
             yield RequestOutput(request.request_id, tuple(step), self._logprobs(request, step))
         is_whole = request.constraint is None or request.constraint.is_complete
         assert reason is FinishReason.LENGTH or is_whole, f"{text!r} is not complete"
-        yield RequestOutput(request.request_id, (), (), reason, was_closed=self.was_closed)
+        missing = None
+        if request.constraint is not None and reason is FinishReason.LENGTH:
+            missing = request.constraint.min_tokens_to_complete()
+        yield RequestOutput(
+            request.request_id,
+            (),
+            (),
+            reason,
+            was_closed=self.was_closed,
+            num_missing_tokens=missing,
+        )
 
     def _follow(self, request: Request) -> Iterator[RequestOutput]:
         """Take the token that ends soonest of those that the mask allows."""

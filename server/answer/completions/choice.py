@@ -24,12 +24,14 @@ class CompletionPiece:
         logprobs: of its tokens, where they are asked for.
         finish: set on the last piece.
         was_closed: whether the length limit has narrowed the text, so that it is whole.
+        num_missing_tokens: see `ReplyStep`.
     """
 
     text: str
     logprobs: Json | None
     finish: FinishName | None
     was_closed: bool
+    num_missing_tokens: int | None
 
 
 class CompletionChoice:
@@ -66,4 +68,4 @@ class CompletionChoice:
         text, self._echo = self._echo + text, ""
         logprobs, self._logprobs = self._logprobs, []
         told = joined(logprobs) if self._has_logprobs else None
-        return CompletionPiece(text, told, step.finish, step.was_closed)
+        return CompletionPiece(text, told, step.finish, step.was_closed, step.num_missing_tokens)

@@ -7,10 +7,11 @@ import uuid
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from server.answer.bodies import AnswerHead, closed_note, usage_body
+from server.answer.bodies import AnswerHead, usage_body
 from server.answer.completions.choice import CompletionChoice
 from server.answer.completions.logprobs import joined
 from server.answer.failures import told_failure
+from server.answer.length_note import length_note
 from server.answer.stream import DONE, sse
 from server.errors import error_body
 from server.generation import Generation, Usage
@@ -109,9 +110,8 @@ async def whole_completion(run: CompletionRun, head: AnswerHead) -> Json:
         text = "".join(part.text for part in parts)
         told = joined(logprobs) if logprobs else None
         choices.append(_choice(index, text, told, parts[-1].finish))
-    closed = [index for index, parts in enumerate(pieces) if parts[-1].was_closed]
     body = head.fields(_KIND) | {"choices": choices, "usage": usage_body(run.usage)}
-    return body | closed_note(closed)
+    return body | length_note({index: parts[-1] for index, parts in enumerate(pieces)})
 
 
 async def streamed_completion(
@@ -127,7 +127,7 @@ async def streamed_completion(
             async for index, piece in pieces:
                 choice = _choice(index, piece.text, piece.logprobs, piece.finish)
                 body = head.fields(_KIND) | {"choices": [choice]} | rest
-                yield sse(body | closed_note([index] if piece.was_closed else []))
+                yield sse(body | length_note({index: piece}))
     except Exception as error:  # noqa: BLE001  # whatever it is, the stream must tell
         yield sse(error_body(told_failure(error, head.answer_id)))
         return

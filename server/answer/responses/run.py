@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from server.answer.bodies import closed_note
 from server.answer.failures import told_failure
+from server.answer.length_note import length_note
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -29,15 +29,14 @@ async def response_events(
     """
     yield {"type": "response.created", "response": head.running()}
     yield {"type": "response.in_progress", "response": head.running()}
-    was_closed = False
+    note: Json = {}
     async with aclosing(generation.steps()) as steps:
         async for _, step in steps:
-            was_closed |= step.was_closed
+            note = length_note({0: step})
             for event in writer.step(step):
                 yield event
     body = head.ended(writer.output, generation.usage, is_cut=writer.is_cut)
-    body |= closed_note([0] if was_closed else [])
-    yield {"type": f"response.{body['status']}", "response": body}
+    yield {"type": f"response.{body['status']}", "response": body | note}
 
 
 async def whole_response(generation: Generation, head: ResponseHead, writer: OutputWriter) -> Json:

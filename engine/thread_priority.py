@@ -1,4 +1,4 @@
-"""give_way: threads that prepare grammars leave the processors to those that generate."""
+"""give_way: threads that work on grammars leave the processors to those that generate."""
 
 from __future__ import annotations
 
