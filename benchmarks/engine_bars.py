@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Final
 
 from rich.table import Table
 
+from benchmarks.engine_ratios import (
+    FORCED_OVER_FREE,
+    PASSES_PER_TOKEN,
+    PLAIN_OVER_FREE,
+    documents_over,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PLAIN_OVER_FREE: Final = "tokens a CPU second, constrained without forced text over free"
-FORCED_OVER_FREE: Final = "tokens a CPU second, constrained over free"
-PASSES_PER_TOKEN: Final = "forward passes over tokens, with forced text"  # noqa: S105  # no secret
-
-
-def documents_over(peer: str) -> str:
-    """Name of the ratio to a peer, by documents that ended by themselves."""
-    return f"documents a CPU second, constrained over {peer}"
+    from benchmarks.engine_ratios import Ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,25 +66,26 @@ class Judgement:
 
     Args:
         bar: the bar.
-        value: None where it was not measured.
+        ratio: over the rounds, its median counts; None where it was not measured.
     """
 
     bar: Bar
-    value: float | None
+    ratio: Ratio | None
 
     @property
     def verdict(self) -> str:
         """The verdict as one word."""
-        if self.value is None:
+        if self.ratio is None:
             return "not measured"
-        return "holds" if self.bar.holds(self.value) else "MISSED"
+        return "holds" if self.bar.holds(self.ratio.median) else "MISSED"
 
     def as_json(self) -> dict[str, object]:
         """For the report."""
-        return asdict(self.bar) | {"value": self.value, "verdict": self.verdict}
+        value = None if self.ratio is None else self.ratio.median
+        return asdict(self.bar) | {"value": value, "verdict": self.verdict}
 
 
-def judge(ratios: Mapping[str, Mapping[str, float]]) -> list[Judgement]:
+def judge(ratios: Mapping[str, Mapping[str, Ratio]]) -> list[Judgement]:
     """Every bar.
 
     Args:
@@ -99,7 +100,7 @@ def bar_table(judgements: list[Judgement]) -> Table:
     for column in ("set", "ratio", "bar", "measured", "verdict"):
         table.add_column(column, justify="right" if column in ("bar", "measured") else "left")
     for judgement in judgements:
-        value = "-" if judgement.value is None else f"{judgement.value:.3f}"
+        measured = "-" if judgement.ratio is None else str(judgement.ratio)
         bar = judgement.bar
-        table.add_row(bar.work, bar.ratio, bar.bound, value, judgement.verdict)
+        table.add_row(bar.work, bar.ratio, bar.bound, measured, judgement.verdict)
     return table

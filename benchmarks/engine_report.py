@@ -3,37 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 
 from benchmarks.bar_chart import bar_chart
-from benchmarks.engine_bars import (
-    FORCED_OVER_FREE,
-    PASSES_PER_TOKEN,
-    PLAIN_OVER_FREE,
-    bar_table,
-    documents_over,
-    judge,
-)
+from benchmarks.engine_bars import bar_table, judge
+from benchmarks.engine_ratios import ratios_of, tokens_per_cpu_s
 from benchmarks.machine import describe_run
 from benchmarks.report import write_json
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.console import Console
 
+    from benchmarks.engine_ratios import Round
     from benchmarks.engine_runs import Run
-
-PLAIN: Final = "constrained, no forced text"
-FREE: Final = "free"
-FORCED: Final = "constrained"
 
 
 def report(
-    runs: dict[str, list[Run]],
+    rounds: Mapping[str, Sequence[Round]],
     missing: dict[str, str],
     arguments: list[str],
     options: argparse.Namespace,
@@ -42,18 +33,17 @@ def report(
     """Print everything, and write it where a folder is given.
 
     Args:
-        runs: set of prompts -> of each way the best run.
+        rounds: set of prompts -> its rounds.
         missing: peers that could not be measured, with the reason.
         arguments: of the command.
         options: what they mean.
         console: where to.
     """
-    ratios: dict[str, dict[str, float]] = {}
-    for name, ways in runs.items():
-        console.print(_table(name, ways, options))
-        ratios[name] = _ratios({run.way: run for run in ways})
+    ratios = {name: ratios_of(of_set) for name, of_set in rounds.items()}
+    for name, of_set in rounds.items():
+        console.print(_table(name, of_set, options))
         for what, ratio in ratios[name].items():
-            console.print(f"{name}: {what}: {ratio:.2f}", markup=False, highlight=False)
+            console.print(f"{name}: {what}: {ratio}", markup=False, highlight=False)
     judgements = judge(ratios)
     console.print(bar_table(judgements))
     for peer, reason in missing.items():
@@ -61,14 +51,21 @@ def report(
     if options.output is None:
         return
     content = {
-        "results": {name: [_figures(run) for run in ways] for name, ways in runs.items()},
-        "ratios": ratios,
+        "results": {
+            name: [_figures(runs) for runs in _by_way(of_set).values()]
+            for name, of_set in rounds.items()
+        },
+        "ratios": {
+            name: {what: asdict(ratio) for what, ratio in of_set.items()}
+            for name, of_set in ratios.items()
+        },
         "bars": [judgement.as_json() for judgement in judgements],
         "not_measured": missing,
     }
     write_json(options.output / "engine.json", describe_run("bench engine", arguments), content)
     groups = {
-        name: {run.way: _tokens_per_cpu_s(run) for run in ways} for name, ways in runs.items()
+        name: {way: tokens_per_cpu_s(_middle(runs)) for way, runs in _by_way(of_set).items()}
+        for name, of_set in rounds.items()
     }
     (options.output / "engine.svg").write_text(
         bar_chart(f"Tokens a CPU second, {options.batch} at once (log scale)", groups)
@@ -76,48 +73,43 @@ def report(
     console.print(f"wrote {options.output}/engine.json, engine.svg", highlight=False)
 
 
-def _ratios(runs: dict[str, Run]) -> dict[str, float]:
-    """By CPU time: the same work in one process, whatever else the machine does."""
-    plain, free, forced = runs[PLAIN], runs[FREE], runs[FORCED]
-    found = {
-        PLAIN_OVER_FREE: _tokens_per_cpu_s(plain) / _tokens_per_cpu_s(free),
-        FORCED_OVER_FREE: _tokens_per_cpu_s(forced) / _tokens_per_cpu_s(free),
-        PASSES_PER_TOKEN: forced.num_forward_passes / forced.num_tokens,
+def _by_way(rounds: Sequence[Round]) -> dict[str, list[Run]]:
+    """The runs of each way that every round has."""
+    return {
+        way: [of_round[way] for of_round in rounds]
+        for way in rounds[0]
+        if all(way in of_round for of_round in rounds)
     }
-    for way, run in runs.items():
-        if way not in (PLAIN, FREE, FORCED) and run.num_whole:
-            found[documents_over(way)] = (forced.num_whole / forced.cpu_s) / (
-                run.num_whole / run.cpu_s
-            )
-            found[f"tokens a CPU second, constrained over {way}"] = _tokens_per_cpu_s(
-                forced
-            ) / _tokens_per_cpu_s(run)
-    return found
 
 
-def _table(name: str, runs: Sequence[Run], options: argparse.Namespace) -> Table:
+def _middle(runs: Sequence[Run]) -> Run:
+    """The run in the middle by CPU time, the dearer of two."""
+    return sorted(runs, key=lambda run: run.cpu_s)[len(runs) // 2]
+
+
+def _table(name: str, rounds: Sequence[Round], options: argparse.Namespace) -> Table:
     table = Table(
-        title=f"{name}: {options.batch} at once, greedy, {options.threads} thread(s)",
+        title=f"{name}: {options.batch} at once, greedy, {options.threads} thread(s), "
+        f"the middle of {len(rounds)} round(s)",
         caption="Peers write other documents: whitespace and the lengths that the model chooses.",
     )
     for column in ("way", "tokens", "whole", "CPU s", "tokens/CPU s", "wall s", "passes/token"):
         table.add_column(column, justify="left" if column == "way" else "right")
-    for run in runs:
+    for way, runs in _by_way(rounds).items():
+        run = _middle(runs)
         table.add_row(
-            run.way,
+            way,
             str(run.num_tokens),
             f"{run.num_whole}/{options.batch}",
             f"{run.cpu_s:.2f}",
-            f"{_tokens_per_cpu_s(run):.1f}",
+            f"{tokens_per_cpu_s(run):.1f}",
             f"{run.wall_s:.2f}",
             f"{run.num_forward_passes / run.num_tokens:.2f}",
         )
     return table
 
 
-def _figures(run: Run) -> dict[str, object]:
-    return {name: value for name, value in asdict(run).items() if name != "token_ids"}
-
-
-def _tokens_per_cpu_s(run: Run) -> float:
-    return run.num_tokens / run.cpu_s
+def _figures(runs: Sequence[Run]) -> dict[str, object]:
+    """Of the middle run, and the CPU seconds of all."""
+    figures = {name: value for name, value in asdict(_middle(runs)).items() if name != "token_ids"}
+    return figures | {"cpu_s_of_rounds": [run.cpu_s for run in runs]}

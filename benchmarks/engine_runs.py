@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from transformers import LogitsProcessor, PreTrainedModel
 
     from engine.engine import Engine
-    from engine.output import RequestWork
     from grammars.protocol import CompiledGrammar
     from grammars.spec import JsonSchema
     from grammars.vocabulary import Vocabulary
@@ -65,15 +64,8 @@ class Stopwatch:
         self._run.wall_s += time.perf_counter() - self._wall
 
 
-def run_engine(
-    way: str,
-    engine: Engine,
-    prompts: Sequence[tuple[int, ...]],
-    *,
-    grammar: CompiledGrammar | None,
-    max_tokens: Sequence[int],
-) -> Run:
-    """Answer all prompts at once, greedily.
+class EngineAnswers:
+    """Answers to all prompts at once, greedy, by one engine; somebody else tells it when to step.
 
     Args:
         way: name of the run.
@@ -81,26 +73,60 @@ def run_engine(
         prompts: token ids.
         grammar: of every answer; None: free text, which goes on to its limit.
         max_tokens: of each answer.
+
+    Attributes:
+        run: what it has cost so far.
     """
-    run = Run(way)
-    answers: dict[str, list[int]] = {str(index): [] for index in range(len(prompts))}
-    works: list[RequestWork] = []
-    with Stopwatch(run):
-        for index, (prompt, limit) in enumerate(zip(prompts, max_tokens, strict=True)):
-            sampling = SamplingParams(limit, temperature=0.0, ignore_eos=True)
-            constraint = None if grammar is None else grammar.matcher()
-            engine.add_request(Request(str(index), prompt, sampling, constraint))
-        while engine.has_unfinished:
-            for output in engine.step():
-                answers[output.request_id] += output.token_ids
-                if output.finish_reason is not None:
-                    run.num_whole += output.finish_reason.value == "stop"
-                    assert output.work is not None
-                    works.append(output.work)
-    run.token_ids = list(answers.values())
-    run.num_tokens = sum(map(len, run.token_ids))
-    run.num_forward_passes = sum(work.num_forward_passes for work in works)
-    return run
+
+    def __init__(
+        self,
+        way: str,
+        engine: Engine,
+        prompts: Sequence[tuple[int, ...]],
+        *,
+        grammar: CompiledGrammar | None,
+        max_tokens: Sequence[int],
+    ) -> None:
+        self.run = Run(way, token_ids=[[] for _ in prompts])
+        self._engine = engine
+        with Stopwatch(self.run):
+            for index, (prompt, limit) in enumerate(zip(prompts, max_tokens, strict=True)):
+                sampling = SamplingParams(limit, temperature=0.0, ignore_eos=True)
+                constraint = None if grammar is None else grammar.matcher()
+                engine.add_request(Request(str(index), prompt, sampling, constraint))
+
+    @property
+    def is_running(self) -> bool:
+        """Whether an answer is not at its end."""
+        return self._engine.has_unfinished
+
+    def step(self) -> None:
+        """Let the engine take one step."""
+        run = self.run
+        with Stopwatch(run):
+            outputs = self._engine.step()
+        for output in outputs:
+            run.token_ids[int(output.request_id)] += output.token_ids
+            run.num_tokens += len(output.token_ids)
+            if output.finish_reason is not None:
+                run.num_whole += output.finish_reason.value == "stop"
+                assert output.work is not None, "the last output tells what the request has cost"
+                run.num_forward_passes += output.work.num_forward_passes
+
+
+def run_in_turn(ways: Sequence[EngineAnswers]) -> list[Run]:
+    """Answer by all ways at once, one step of each in turn, to the end of the longest.
+
+    What else the machine does meanwhile, and how fast its clock is, then affects all alike. Every
+    second turn goes through them backwards, so that none always follows the same other.
+    """
+    order = list(ways)
+    while any(way.is_running for way in order):
+        for way in order:
+            if way.is_running:
+                way.step()
+        order.reverse()
+    return [way.run for way in ways]
 
 
 def run_transformers(
