@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from grammars.schema.plans import Move, ObjectPlace, Step, live_places
+from grammars.schema.plans import Move, ObjectPlace, Step, can_close
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
@@ -53,7 +53,10 @@ class AnyOrderPlan:
     def moves(self, place: ObjectPlace) -> Iterator[Move[ObjectPlace]]:
         is_declared = place.index < len(self._entries.declared)
         is_written = is_declared and place.written >> place.index & 1
-        following = replace(place, index=place.index + 1)
+        # A key that was left out counts as written: what follows does not depend on it, so the
+        # places after it are the same, and a search meets few instead of all sets of keys.
+        written = place.written | 1 << place.index if is_declared else place.written
+        following = replace(place, index=place.index + 1, written=written)
         if is_declared and (is_written or not self._entries.is_required[place.index]):
             yield Move(None, following)
         if is_written or place.most == self._shape.max_properties:
@@ -80,7 +83,7 @@ class AnyOrderPlan:
             LimitExceededError: there are too many places to look at.
         """
         if self._shape.witnesses:
-            return place in live_places(self, productive, place)
+            return can_close(self, productive, place)
         num_required = (self._required & ~place.written).bit_count()
         most = self._shape.max_properties
         room = None if most is None else most - place.most

@@ -156,11 +156,7 @@ def live_places(
     order, num_moves = [start], 0
     for place in order:
         for move in plan.moves(place):
-            num_moves += 1
-            if num_moves > plan.max_places:
-                raise LimitExceededError(
-                    "max_places", plan.max_places, "an object or array with counts"
-                )
+            num_moves = _counted(num_moves, plan)
             if move.node is not None and move.node not in productive:
                 continue
             if move.place not in comes_from:
@@ -174,3 +170,32 @@ def live_places(
         seen.update(new)
         live += new
     return frozenset(seen)
+
+
+def can_close(plan: Plan[PlaceT], productive: Container[NodeId], start: PlaceT) -> bool:
+    """Whether the shape can be closed from a place: `start in live_places(plan, ..., start)`.
+
+    Looks no further than the first way to the end.
+
+    Raises:
+        LimitExceededError: there are too many places.
+    """
+    seen, pending, num_moves = {start}, [start], 0
+    while pending:
+        place = pending.pop()
+        if plan.may_close(place):
+            return True
+        for move in plan.moves(place):
+            num_moves = _counted(num_moves, plan)
+            is_open = move.node is None or move.node in productive
+            if is_open and move.place not in seen:
+                seen.add(move.place)
+                pending.append(move.place)
+    return False
+
+
+def _counted(num_moves: int, plan: Plan[PlaceT]) -> int:
+    """One move more of a search."""
+    if num_moves == plan.max_places:
+        raise LimitExceededError("max_places", plan.max_places, "an object or array with counts")
+    return num_moves + 1
