@@ -174,7 +174,7 @@ def _pooled_parts(advance: _Matchers, logits: torch.Tensor) -> Parts:
         pool.begin_step()
         shared = [matcher.shared_bitmask() for matcher in advance.all]
         row_ids[:] = [pool.shared_row_id(row) for row in shared if row is not None]
-        pool.end_step(0)
+        pool.end_step()
 
     def apply() -> None:
         shape_logits(logits, pool.rows, to_device(row_ids, logits.device, torch.int32), None)

@@ -99,11 +99,10 @@ class StepMasks:
         began = time.perf_counter()
         self.pool.begin_step()
         made = MadeMasks()
-        num_own = 0
         for job in jobs:
             num_before = len(made.row_ids)
             try:
-                num_own = self._make_job(job, made, num_own)
+                self._make_job(job, made)
                 made.errors.append(None)
             except (KeyboardInterrupt, SystemExit):
                 raise
@@ -112,16 +111,13 @@ class StepMasks:
                 num_missing = num_before + job.num_rows - len(made.row_ids)
                 made.row_ids += [ALL_TOKENS] * num_missing
                 made.is_narrowed += [False] * num_missing
-        self.pool.end_step(num_own)
+        self.pool.end_step()
         self.num_masks += len(made.row_ids)
         self.seconds += time.perf_counter() - began
         return made
 
-    def _make_job(self, job: MaskJob, made: MadeMasks, num_own: int) -> int:
+    def _make_job(self, job: MaskJob, made: MadeMasks) -> None:
         """Make the masks of one job; the constraint walks along the drafts and comes back.
-
-        Returns:
-            How many of the step's own rows are used now.
 
         Raises:
             BaseException: whatever the constraint raises; it is where it was all the same.
@@ -130,17 +126,16 @@ class StepMasks:
         assert constraint is not None, "only constrained sequences have masks"
         num_ahead = 0
         try:
-            num_own += self._make_mask(job.sequence, constraint, (), made, num_own)
+            self._make_mask(job.sequence, constraint, (), made)
             for token_id in job.draft_token_ids:
                 if not constraint.accept_token(token_id):
                     raise RuntimeError("a draft that was legal is refused")
                 num_ahead += 1
                 ahead = job.draft_token_ids[:num_ahead]
-                num_own += self._make_mask(job.sequence, constraint, ahead, made, num_own)
+                self._make_mask(job.sequence, constraint, ahead, made)
         finally:
             if num_ahead:
                 constraint.rollback(num_ahead)
-        return num_own
 
     def _make_mask(
         self,
@@ -148,24 +143,22 @@ class StepMasks:
         constraint: Constraint,
         ahead: tuple[int, ...],
         made: MadeMasks,
-        num_own: int,
-    ) -> bool:
-        """Make the mask behind the drafts `ahead`; whether it took one of the step's own rows."""
+    ) -> None:
+        """Make the mask behind the drafts `ahead`."""
         closes = sequence.request.on_length == "close"
         avoided = avoided_token_ids(sequence, ahead)
         shared = None if closes or avoided else constraint.shared_bitmask()
         if shared is not None:
             made.row_ids.append(self.pool.shared_row_id(shared))
             made.is_narrowed.append(False)
-            return False
+            return
         tokens_left = sequence.num_tokens_left - len(ahead) if closes else None
-        row = self.pool.own_row(num_own)
+        row_id, row = self.pool.take_own_row()
         is_narrowed = fill_row(row, constraint, avoided, tokens_left=tokens_left)
         if not row.any():
             raise NoTokenAllowedError
-        made.row_ids.append(self.pool.own_row_id(num_own))
+        made.row_ids.append(row_id)
         made.is_narrowed.append(is_narrowed)
-        return True
 
 
 def fill_row(

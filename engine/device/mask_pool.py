@@ -60,6 +60,7 @@ class MaskPool:
         # one that was not used for longest is first.
         self._shared: OrderedDict[int, tuple[NDArray[np.int32], int]] = OrderedDict()
         self._staged = None if device.type == "cpu" else _Staging(max_step_rows, width, device)
+        self._num_own = 0
         self.num_hits = 0
         self.num_copies = 0
 
@@ -70,24 +71,23 @@ class MaskPool:
 
     def begin_step(self) -> None:
         """Before any row of a step is written: what the last one staged must have been copied."""
+        self._num_own = 0
         if self._staged is not None:
             self._staged.wait()
 
-    def own_row(self, index: int) -> NDArray[np.int32]:
-        """The host's memory of the step's own row `index`, (width,), to be written.
+    def take_own_row(self) -> tuple[int, NDArray[np.int32]]:
+        """The number of one more of the step's own rows, and its memory on the host, to be written.
 
-        Page-locked where the rows are on a device, else the row itself.
+        Returns:
+            The number, and int32, (width,): page-locked where the rows are on a device, else the
+            row itself. What it holds is undefined.
         """
-        if self._staged is not None:
-            own = self._staged.own
-        else:
-            own = self.rows[1 : self._first_shared].numpy()
-        row: NDArray[np.int32] = own[index]
-        return row
-
-    def own_row_id(self, index: int) -> int:
-        """The number of the step's own row `index`."""
-        return 1 + index
+        own = (
+            self.rows[1 : self._first_shared].numpy() if self._staged is None else self._staged.own
+        )
+        row: NDArray[np.int32] = own[self._num_own]
+        self._num_own += 1
+        return self._num_own, row
 
     def shared_row_id(self, row: NDArray[np.int32]) -> int:
         """The number of a shared row, valid in this step; it is copied if it is not here yet.
@@ -118,11 +118,11 @@ class MaskPool:
         self.num_copies += 1
         return number
 
-    def end_step(self, num_own_rows: int) -> None:
-        """All rows of the step are written; the first `num_own_rows` own ones go to the device."""
-        self.num_copies += num_own_rows
+    def end_step(self) -> None:
+        """All rows of the step are written; its own ones go to the device."""
+        self.num_copies += self._num_own
         if self._staged is not None:
-            self._staged.copy_own(num_own_rows, self.rows[1 : 1 + num_own_rows])
+            self._staged.copy_own(self._num_own, self.rows[1 : 1 + self._num_own])
 
     def _place(self) -> int:
         """A free place, that of new room, or that of the row that was not used for longest."""

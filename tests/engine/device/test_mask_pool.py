@@ -27,10 +27,11 @@ def take(pool, shared, own=()):
     """One step: the first word of each row that it names."""
     pool.begin_step()
     numbers = [pool.shared_row_id(words) for words in shared]
-    for index, value in enumerate(own):
-        pool.own_row(index)[:] = value
-        numbers.append(pool.own_row_id(index))
-    pool.end_step(len(own))
+    for value in own:
+        number, words = pool.take_own_row()
+        words[:] = value
+        numbers.append(number)
+    pool.end_step()
     return pool.rows[numbers, 0].tolist()
 
 
@@ -124,7 +125,8 @@ def test_rows_go_to_the_device_from_page_locked_memory(device):
     assert staged is not None
     assert staged._rows.is_pinned()
     pool.begin_step()
-    assert pool.own_row(0).__array_interface__["data"][0] == staged._rows.data_ptr()
+    _, words = pool.take_own_row()
+    assert words.__array_interface__["data"][0] == staged._rows.data_ptr()
 
 
 @pytest.mark.gpu
@@ -136,9 +138,10 @@ def test_staged_rows_are_not_rewritten_while_a_copy_reads_them(device):
     for value in range(20):
         busy = busy @ busy / 64
         pool.begin_step()
-        pool.own_row(0)[:] = value
-        pool.end_step(1)
-        seen.append(pool.rows[1, 0].clone())
+        number, words = pool.take_own_row()
+        words[:] = value
+        pool.end_step()
+        seen.append(pool.rows[number, 0].clone())
     assert torch.stack(seen).tolist() == list(range(20))
 
 
@@ -178,5 +181,6 @@ def test_without_a_device_the_order_of_staging_is_seen(monkeypatch):
     assert pool.num_copies == 4
     staged = pool._staged
     assert staged is not None
-    assert np.shares_memory(pool.own_row(1), staged._rows.numpy())
-    assert not np.shares_memory(pool.own_row(1), pool.rows.numpy())
+    _, words = pool.take_own_row()
+    assert np.shares_memory(words, staged._rows.numpy())
+    assert not np.shares_memory(words, pool.rows.numpy())
