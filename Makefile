@@ -30,7 +30,7 @@ SPREAD := --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 TEST_ENV := OMP_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test lint check bench fuzz hostile test-clients
+.PHONY: help serve test coverage lint check bench fuzz hostile test-clients
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,10 @@ serve: $(INSTALLED) ## serve a model: make serve [MODEL=smollm2-135m] [ARGS="--p
 test: $(INSTALLED) ## run all tests that this machine can run: make test [WORKERS=2] [ARGS="tests/server -x"]
 	$(BIN)/python -m server.kernels
 	$(TEST_ENV) $(BIN)/python -m pytest $(SPREAD) $(ARGS)
+
+coverage: $(INSTALLED) ## run all tests, list the lines and branches that none of them reaches
+	$(BIN)/python -m server.kernels
+	$(TEST_ENV) $(BIN)/python -m pytest $(SPREAD) --cov --cov-report=term-missing $(ARGS)
 
 lint: $(INSTALLED) ## run ruff, mypy and import-linter
 	$(BIN)/ruff check .
