@@ -245,6 +245,35 @@ class Forcing(Script):
         return [next(iter(tokens)) for tokens in takewhile(lambda t: len(t) == 1, rest)]
 
 
+class ScriptTables:
+    """A script as the tables of a `TokenAutomaton`: a state for each position, and one behind them.
+
+    Args:
+        script: nothing of which is written.
+    """
+
+    def __init__(self, script: Script) -> None:
+        num_positions = len(script.allowed) + 1
+        self._over = num_positions
+        width = -(-VOCAB_SIZE // 32)
+        self.rows = np.full((num_positions + 1, width), -1, np.int32).view(np.uint32)
+        ends = np.zeros(num_positions + 1, np.int32)
+        for position in range(num_positions):
+            script.accepted = [EOS + 1] * position
+            script.fill_bitmask(self.rows[position].view(np.int32))
+            ends[position] = script.is_complete
+        script.accepted = []
+        self.row_of_state = np.arange(num_positions + 1, dtype=np.int32)
+        self.default_next = np.minimum(self.row_of_state + 1, self._over).astype(np.int32)
+        self.exception_begin = np.concatenate(([0], np.cumsum(ends))).astype(np.int32)
+        self.exception_tokens = np.full(ends.sum(), EOS, np.int32)
+        self.exception_next = np.full(ends.sum(), self._over, np.int32)
+
+    def next_state(self, state: int, token_id: int) -> int:
+        has_end = self.exception_begin[state + 1] > self.exception_begin[state]
+        return self._over if has_end and token_id == EOS else int(self.default_next[state])
+
+
 class Closing(Script):
     """A text of `length` free tokens, or of any that end with token `closer`, three times."""
 
