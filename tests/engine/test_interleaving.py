@@ -43,18 +43,18 @@ def fail():
     raise RuntimeError("boom")
 
 
-CONSTRAINTS = {
-    "free": lambda: None,
+FINITE = {
     "forced": lambda: Forcing([{60}, {61}, {62, 63}, {60}, {61}, range(40, 90)] * 3),
     "repetitive": lambda: Script([{60, 61}] * 30),
-    "closing": lambda: Closing(42),
     "constrained": lambda: Script([range(40, 90)] * 15, ends_by_itself=False, complete_from=7),
+}
+TABLES = {name: ScriptTables(make()) for name, make in FINITE.items()}
+
+CONSTRAINTS = FINITE | {
+    "free": lambda: None,
+    "closing": lambda: Closing(42),
     "mask fails": lambda: Faulty("fill_bitmask", 3, fail),
     "token refused": lambda: Faulty("accept_token", 2, lambda: "reject"),
-}
-
-TABLES = {
-    name: ScriptTables(CONSTRAINTS[name]()) for name in ("forced", "repetitive", "constrained")
 }
 
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -136,7 +136,11 @@ PREEMPTING = [
 ]
 """Three that start together and grow past what the pool holds."""
 
-CHOICES = [Asked(13, 20, "forced", 1.0), Asked(13, 20, "forced", 1.0), Asked(13, 20, "closing"), 20]
+CHOICES = [
+    *[Asked(13, 20, "forced", 1.0)] * 2,
+    *[Asked(13, 20, "closing", 1.0, frozenset({"bad words", "stop tokens"}))] * 2,
+    20,
+]
 """Choices of one prompt, which share its blocks while text is forced, guessed and closed."""
 
 
@@ -229,10 +233,10 @@ def test_every_request_gets_what_it_gets_alone_and_nothing_is_left_behind(tight,
                 output = tight.abort(abort.removeprefix("abort "))
                 if output is not None:
                     finished[output.request_id].add(output)
-            case Asked():
+            case new:
                 request_id = str(len(asked))
-                asked[request_id], finished[request_id] = action, Finished()
-                tight.add_request(action.request(request_id))
+                asked[request_id], finished[request_id] = new, Finished()
+                tight.add_request(new.request(request_id))
     num_steps = 0
     while tight.has_unfinished:
         step()
