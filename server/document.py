@@ -89,8 +89,10 @@ def _format_document(response_format: ResponseFormat | None) -> Document | None:
     match response_format:
         case None | TextFormat():
             return None
-        case JsonObjectFormat():
+        case JsonObjectFormat(schema_=None):
             return Document(JsonObject(), "response_format")
+        case JsonObjectFormat(schema_=schema):
+            return Document(JsonSchema.from_value(schema), "response_format")
         case JsonSchemaFormat():
             named = response_format.json_schema
             spec = JsonSchema.from_value(named.schema_)

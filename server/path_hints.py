@@ -9,10 +9,17 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 _API: Final = "/v1"
+_EMBEDDINGS: Final = "this server generates text; use a server of embedding models"
+_ONE_MODEL: Final = "the model is chosen when the server starts: tightrope serve MODEL"
 _ELSEWHERE: Final = MappingProxyType(
     {
-        "/v1/embeddings": "this server generates text; use a server of embedding models",
-        "/api/embed": "this server generates text; use a server of embedding models",
+        "/v1/embeddings": _EMBEDDINGS,
+        "/api/embed": _EMBEDDINGS,
+        "/api/embeddings": _EMBEDDINGS,
+        "/api/pull": _ONE_MODEL,
+        "/api/create": _ONE_MODEL,
+        "/api/copy": _ONE_MODEL,
+        "/api/delete": _ONE_MODEL,
     }
 )
 

@@ -19,7 +19,6 @@ from server.caller import cache_salt
 from server.disconnect import EventStreamResponse, unless_disconnected
 from server.errors import MissingFieldError, RequestError
 from server.generation import Generation
-from server.routes.health import installed_version
 from server.wire.ollama.as_chat import as_chat
 from server.wire.ollama.request import (
     ChatRequest,
@@ -36,6 +35,8 @@ if TYPE_CHECKING:
     from server.wire.translation import Translation
 
 _LINES: Final = "application/x-ndjson"
+_OLLAMA_VERSION: Final = "0.12.11"
+"""The release whose API this is; its clients ask for it, and some refuse older ones than theirs."""
 
 
 def ollama_routes(services: Services) -> APIRouter:
@@ -88,7 +89,7 @@ def ollama_routes(services: Services) -> APIRouter:
 
     @router.get("/api/version")
     async def version() -> dict[str, str]:
-        return {"version": installed_version()}
+        return {"version": _OLLAMA_VERSION}
 
     return router
 

@@ -53,7 +53,7 @@ def check_options(request: ChatCompletionRequest, config: ServerConfig) -> None:
     _check_count("n", request.n or 1, config, "max_n")
     if request.stream_options is not None and not request.stream:
         raise InvalidValueError("stream_options", "only allowed with stream: true")
-    if request.top_logprobs is not None and not request.logprobs:
+    if request.top_logprobs and not request.logprobs:
         raise InvalidValueError("top_logprobs", "only allowed with logprobs: true")
     _check_stops(request, config)
     _check_count("logit_bias", len(request.logit_bias or {}), config, "max_logit_bias")

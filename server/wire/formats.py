@@ -17,9 +17,10 @@ class TextFormat(WireModel):
 
 
 class JsonObjectFormat(WireModel):
-    """Any JSON object."""
+    """Any JSON object, or one that is valid under a schema: an extension of several servers."""
 
     type: OneOf["json_object"]
+    schema_: dict[str, object] | bool | None = Field(default=None, alias="schema")
 
 
 class NamedSchema(WireModel):

@@ -28,8 +28,8 @@ def parse_request(
     Args:
         kind: the endpoint's request.
         body: the JSON object.
-        refused: fields that are refused by name, each with the way out; null and false ask for
-            nothing.
+        refused: fields that are refused by name, each with the way out; null, false, an empty
+            text and an empty list ask for nothing.
         strict_params: refuse unknown fields.
 
     Returns:
@@ -41,13 +41,19 @@ def parse_request(
         RequestError: a field is missing or has a wrong value; `param` is its path.
     """
     for name, way_out in refused.items():
-        if body.get(name) not in (None, False):
+        if name in body and not _asks_for_nothing(body[name]):
             raise UnsupportedParameterError(name, way_out)
+    given = {name: value for name, value in body.items() if name not in refused}
     try:
-        request = kind.model_validate(body)
+        request = kind.model_validate(given)
     except ValidationError as error:
-        raise request_error(error, body) from error
-    unknown = tuple(name for name in unknown_fields(request) if name not in refused)
+        raise request_error(error, given) from error
+    unknown = tuple(unknown_fields(request))
     if unknown and strict_params:
         raise UnknownParameterError(unknown[0])
     return request, unknown
+
+
+def _asks_for_nothing(value: object) -> bool:
+    """Whether a client only spells out that it does not use a field; 0 and {} are values."""
+    return value is None or value is False or value in ("", [])

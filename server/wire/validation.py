@@ -104,6 +104,8 @@ def _sentence(problem: ErrorDetails) -> str:
         return ""
     if kind == "union_tag_invalid":
         return f"{_given(problem)} is not one of {problem['ctx']['expected_tags']}"
+    if kind == "too_short":
+        return "at least {min_length} is needed, got {actual_length}".format(**problem["ctx"])
     return _OF_JSON.get(kind, problem["msg"])
 
 

@@ -16,6 +16,23 @@ CLIENT = python_client("qwen-agent")
 PARAMETERS: Any = [{"name": "city", "type": "string", "description": "The city", "required": True}]
 
 
+CITY: Any = {
+    "type": "object",
+    "properties": {"city": {"type": "string", "pattern": "^[A-Z][a-z]{2,9}$"}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
+CALL_TAG: Any = {
+    "type": "structural_tag",
+    "format": {
+        "type": "tag",
+        "begin": '<tool_call>\n{"name": "get_weather", "arguments": ',
+        "content": {"type": "json_schema", "json_schema": CITY},
+        "end": "}\n</tool_call>",
+    },
+}
+
+
 class GetWeather(BaseTool):
     """A tool as Qwen-Agent's guide declares it: parameters in a list."""
 
@@ -57,6 +74,17 @@ def test_tools_in_the_assistants_own_prompt(tiny):
     (answer,) = turns(tiny)
     assert answer["role"] == "assistant"
     assert answer["content"]
+
+
+def test_calls_of_the_assistants_own_prompt_keep_to_a_structural_tag(tiny, monkeypatch):
+    """Its tools are text to the server, so the caller says what stands between its tags."""
+    monkeypatch.setattr("qwen_agent.agents.fncall_agent.MAX_LLM_CALL_PER_RUN", 2)
+    extra = {"structured_outputs": {"structural_tag": CALL_TAG}}
+    answers = turns(tiny, extra_body=extra, max_tokens=2000)
+    assert [answer["role"] for answer in answers] == ["assistant", "function"] * 2
+    for called, result in zip(answers[::2], answers[1::2], strict=True):
+        assert called["function_call"]["name"] == "get_weather"
+        assert result["content"].startswith("18 degrees in ")
 
 
 def test_tools_are_called_over_the_raw_api_and_their_results_sent_back(tiny, monkeypatch):

@@ -585,6 +585,15 @@ def test_a_message_can_be_continued():
     assert prompt_of(services).endswith("Once upon\n")
 
 
+def test_a_json_object_may_have_a_schema():
+    services = make_services(None)
+    choice = choice_of(services, response_format={"type": "json_object", "schema": NUMBER})
+    assert json.loads(choice["message"]["content"]).keys() == {"n"}
+    error = error_of(response_format={"type": "json_object", "schema": {"type": "nothing"}})
+    assert error["param"] == "response_format"
+    assert "type" in error["message"]
+
+
 def test_fields_for_the_engine_reach_it():
     services = make_services("ok")
     choice_of(services, on_length="close", logprobs=True, logprobs_of="model")

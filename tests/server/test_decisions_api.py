@@ -211,7 +211,7 @@ YES_NO = [{"type": "predicate", "instructions": "x"}]
 @pytest.mark.parametrize(
     ("fields", "status", "param", "message"),
     [
-        ({"questions": []}, 400, "questions", "at least 1 item"),
+        ({"questions": []}, 400, "questions", "questions: at least 1 is needed, got 0"),
         ({"questions": YES_NO * 401}, 400, "questions", "at most 400 items"),
         (
             {"questions": [{"type": "choice", "instructions": "x", "choices": [{"value": "a"}]}]},

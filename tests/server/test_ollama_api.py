@@ -378,6 +378,14 @@ def test_a_silent_stream_is_kept_alive_with_empty_parts():
     assert set(contents[1:]) == {""}
 
 
+def test_clients_find_the_release_of_the_api_and_what_they_show_of_a_model(url):
+    """VS Code's Copilot takes servers from 0.6.4 on, and names a model by its base name."""
+    version = httpx.get(f"{url}/api/version").json()["version"]
+    assert tuple(map(int, version.split("."))) >= (0, 6, 4)
+    shown = httpx.post(f"{url}/api/show", json={"model": MODEL}).json()
+    assert shown["model_info"]["general.basename"] == MODEL
+
+
 def test_every_recorded_request_is_answered(url):
     for text in shared_file("wire/ollama.jsonl").read_text().splitlines():
         record = json.loads(text)

@@ -415,6 +415,18 @@ BAD_SCHEMA: Any = {"type": "object", "properties": {"a": {"$ref": "#/nowhere"}}}
         ),
         ({"input": []}, "input", "invalid_value", "input: at least 1 is needed"),
         (
+            {"tools": [{"type": "function", "function": {"name": "f", "parameters": {}}}]},
+            "tools[0].function",
+            "invalid_value",
+            "in this API the members of a function stand beside its type",
+        ),
+        (
+            {"tools": [{"type": "function", "parameters": {}}]},
+            "tools[0].name",
+            "missing_required_parameter",
+            "tools[0].name: this field is required",
+        ),
+        (
             {"input": [{"type": "function_call_output", "call_id": "7", "output": "x"}]},
             "input[0].call_id",
             "invalid_value",
@@ -448,6 +460,10 @@ def test_a_refusal_speaks_in_the_names_of_this_api(fields, param, code, message)
 
 def test_what_has_no_effect_is_named():
     fields = {
+        "input": [
+            {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "of another"},
+            {"role": "user", "content": "hi"},
+        ],
         "user": "u",
         "truncation": "auto",
         "include": ["reasoning.encrypted_content"],
@@ -456,11 +472,12 @@ def test_what_has_no_effect_is_named():
         "background": False,
     }
     with running(make_services("ok")) as url:
-        answer = httpx.post(f"{url}/v1/responses", json={"model": MODEL, "input": "hi"} | fields)
+        answer = httpx.post(f"{url}/v1/responses", json={"model": MODEL} | fields)
     assert answer.status_code == 200
     ignored = answer.headers["x-tightrope-ignored"].split(", ")
     assert ignored == [
-        *("user", "truncation", "reasoning.summary", "include[0]", "reasoning.effort")
+        *("user", "truncation", "reasoning.summary", "include[0]", "input[0].encrypted_content"),
+        "reasoning.effort",
     ]
     assert answer.headers["x-tightrope-unknown"] == "made_up"
 

@@ -179,6 +179,17 @@ def test_a_field_that_we_may_not_ignore_is_refused_with_a_way_out(name):
     assert caught.value.code == "unsupported_parameter"
 
 
+@pytest.mark.parametrize("nothing", [None, False, "", []])
+def test_a_refused_field_that_asks_for_nothing_may_be_spelled_out(nothing):
+    values: dict[str, object] = dict.fromkeys(REFUSED_FIELDS, nothing)
+    parsed = admit(BASE | values)
+    assert (parsed.ignored, parsed.unknown) == ((), ())
+
+
+def test_top_logprobs_0_may_be_spelled_out():
+    assert admit(BASE | {"top_logprobs": 0, "logprobs": False}).ignored == ()
+
+
 def test_b041_null_is_absent_everywhere():
     nulls = {
         name: None for name in parse_chat_request(BASE).request.model_dump() if name not in BASE

@@ -45,7 +45,10 @@ def show_body(model: ServedModel, template: str, *, may_think: bool) -> Json:
     """The answer of /api/show."""
     info = model.info
     family = _family(info)
-    facts: Json = {f"{family}.context_length": model.max_model_len}
+    facts: Json = {
+        "general.basename": model.names[0],
+        f"{family}.context_length": model.max_model_len,
+    }
     if info is not None:
         facts |= {"general.architecture": family, "general.parameter_count": info.num_parameters}
     return {

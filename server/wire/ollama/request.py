@@ -114,10 +114,9 @@ def parse_ollama_request(
     """Type a body; the second value are the paths of fields that nobody knows.
 
     Raises:
-        RequestError: see `parse_request`; what is refused by name may be there if it is empty.
+        RequestError: see `parse_request`.
     """
-    given = {name: v for name, v in body.items() if name not in _REFUSED or v not in ("", [])}
-    return parse_request(kind, given, _REFUSED, strict_params=strict_params)
+    return parse_request(kind, body, _REFUSED, strict_params=strict_params)
 
 
 def model_name(name: str) -> str:

@@ -101,13 +101,13 @@ class ThoughtPart(WireModel):
 
 
 class ReasoningItem(WireModel):
-    """Earlier thoughts. Those of this server stand in `content`; encrypted ones cannot be read."""
+    """Earlier thoughts. Those of this server stand in `content`; encrypted ones are not shown."""
 
     type: OneOf["reasoning"]
     id: str | None = None
     summary: Items[ThoughtPart] | None = None
     content: Items[ThoughtPart] | None = None
-    encrypted_content: None = None
+    encrypted_content: str | None = None
     status: str | None = None
 
 

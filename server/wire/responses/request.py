@@ -17,7 +17,7 @@ from server.wire.formats import (
     TextFormat,
 )
 from server.wire.parsing import parse_request
-from server.wire.responses.items import InputItem, with_types
+from server.wire.responses.items import InputItem, ReasoningItem, with_types
 from server.wire.responses.tools import FlatTool, FlatToolChoice
 from server.wire.sampling_fields import SamplingFields
 
@@ -175,5 +175,8 @@ def _without_effect(request: ResponsesRequest) -> Iterator[str]:
     for index, name in enumerate(request.include or ()):
         if name != LOGPROBS:
             yield f"include[{index}]"
+    for index, item in enumerate(request.input if isinstance(request.input, list) else ()):
+        if isinstance(item, ReasoningItem) and item.encrypted_content is not None:
+            yield f"input[{index}].encrypted_content"
     if request.top_logprobs and not request.has_logprobs:
         yield "top_logprobs"

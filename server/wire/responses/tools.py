@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Annotated, TypeAlias
 from typing import Literal as OneOf
 
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from server.wire.base import Items, WireModel
 from server.wire.tools import (
@@ -34,6 +35,16 @@ class FlatFunctionTool(WireModel):
     description: str | None = None
     parameters: object = None
     strict: bool | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_flat(cls, value: object) -> object:
+        """Refuse tools as chat completions declare them, with a better word than a missing name."""
+        if isinstance(value, dict) and "function" in value and "name" not in value:
+            raise PydanticCustomError(
+                "flat_tool", "in this API the members of a function stand beside its type"
+            )
+        return value
 
 
 class FlatGrammarInput(WireModel):
