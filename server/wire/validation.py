@@ -105,7 +105,8 @@ def _sentence(problem: ErrorDetails) -> str:
     if kind == "union_tag_invalid":
         return f"{_given(problem)} is not one of {problem['ctx']['expected_tags']}"
     if kind == "too_short":
-        return "at least {min_length} is needed, got {actual_length}".format(**problem["ctx"])
+        least, given = problem["ctx"]["min_length"], problem["ctx"]["actual_length"]
+        return f"at least {least} {'is' if least == 1 else 'are'} needed, got {given}"
     return _OF_JSON.get(kind, problem["msg"])
 
 

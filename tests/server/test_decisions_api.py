@@ -217,7 +217,7 @@ YES_NO = [{"type": "predicate", "instructions": "x"}]
             {"questions": [{"type": "choice", "instructions": "x", "choices": [{"value": "a"}]}]},
             400,
             "questions[0].choices",
-            "at least 2 items",
+            "at least 2 are needed",
         ),
         (
             {
