@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from grammars.spec import GrammarSpec, Part
     from grammars.vocabulary import Vocabulary
 
+_DEFAULT_LIMITS: Final = CompileLimits()
+
 _BASE_BYTES: Final = 16_384
 _BYTES_PER_CHARACTER: Final = 24
 """What the schema and its values take, about (measured with tracemalloc over 80 schemas)."""
@@ -44,7 +46,7 @@ def compile_grammar(
         UnsatisfiableError: no text satisfies it.
         LimitExceededError: a budget is used up.
     """
-    limits = CompileLimits() if limits is None else limits
+    limits = _DEFAULT_LIMITS if limits is None else limits
     row_ids = count()
     return RenewedGrammar(
         lambda: _automaton(spec, vocabulary, limits, row_ids),

@@ -89,10 +89,9 @@ class AutomatonGrammar:
             num_words=vocabulary.num_words,
             num_symbols=vocabulary.num_symbols,
         )
-        end_row = row_of(vocabulary.end_token_ids, vocabulary.num_words)
         self._max_cache_bytes = max_cache_bytes
         self._configurations = ConfigurationTable()
-        self._rows = RowPool(end_row, count() if row_ids is None else row_ids)
+        self._rows = RowPool(vocabulary.derive(_end_row), count() if row_ids is None else row_ids)
         self._masks = MaskMaker(
             tables, expander, vocabulary, self._tokens, self._runner, self._rows, way
         )
@@ -310,6 +309,11 @@ class AutomatonGrammar:
         if self._distinct is not None:
             self._distinct.forget_hops()
         self._num_steps = 0
+
+
+def _end_row(vocabulary: Vocabulary) -> NDArray[np.uint32]:
+    """The row of the end tokens."""
+    return row_of(vocabulary.end_token_ids, vocabulary.num_words)
 
 
 def _packed(is_set: NDArray[np.bool_], num_words: int) -> Bitmask:

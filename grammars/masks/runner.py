@@ -124,16 +124,17 @@ class Runner:
         self._tables = tables
         self._expander = expander
         self._tokens = tokens
-        self._row = np.zeros(num_words, np.uint32)
-        self._is_live = np.zeros(num_symbols, np.bool_)
-        self._found = np.zeros(MAX_FORCED_SYMBOLS, np.uint16)
-        self._result = np.zeros(PUSHED + 2 * tokens.longest, np.int64)
+        # Not filled: the kernels write before they read.
+        self._row = np.empty(num_words, np.uint32)
+        self._is_live = np.empty(num_symbols, np.bool_)
+        self._found = np.empty(MAX_FORCED_SYMBOLS, np.uint16)
+        self._result = np.empty(PUSHED + 2 * tokens.longest, np.int64)
         self._work = Workspace(
             arena=self._new_arena(0),
-            path=np.zeros((tokens.longest + 2, PATH_WIDTH), np.int64),
-            fired=np.zeros((2 * tokens.longest + 2, 3), np.int64),
-            missing=np.zeros((MAX_MISSING, 3), np.int64),
-            met=np.zeros(4, np.int64),
+            path=np.empty((tokens.longest + 2, PATH_WIDTH), np.int64),
+            fired=np.empty((2 * tokens.longest + 2, 3), np.int64),
+            missing=np.empty((MAX_MISSING, 3), np.int64),
+            met=np.empty(4, np.int64),
         )
 
     @property
@@ -316,7 +317,7 @@ class Runner:
     def _new_arena(self, num_window: int) -> NDArray[np.int64]:
         """Room for the window, and for two pushes with each symbol of the longest string."""
         num_symbols = max(self._tokens.longest, MAX_FORCED_SYMBOLS + 1)
-        return np.zeros((max(num_window, WINDOW_SIZE) + 2 * num_symbols + 1, 2), np.int64)
+        return np.empty((max(num_window, WINDOW_SIZE) + 2 * num_symbols + 1, 2), np.int64)
 
     def _expand(self, missing: list[list[int]]) -> None:
         for kind, state, entry in {tuple(row): None for row in missing}:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from grammars.automata.codepoint_dfa import CodePointDfa
     from grammars.automata.dfa import Dfa
     from grammars.schema.graph import ValueGraph
-    from grammars.schema.object_plan import OrderedKey
+    from grammars.schema.object_entries import ObjectEntries
     from grammars.schema.plans import AllBut, ArrayPlace, ObjectPlace, Plan, Step
     from grammars.schema.value import ArrayShape, ObjectShape
     from grammars.spec import PropertyOrder, Whitespace
@@ -25,6 +25,8 @@ class Closing(Enum):
     """What stands for the closing bracket among the keys of an object."""
 
     BRACKET = "}"
+
+    __hash__ = object.__hash__  # as it is compared; that of `Enum` is slower, and asked for often
 
 
 MemberKey: TypeAlias = "str | CodePointDfa | AllBut | Closing"
@@ -39,8 +41,8 @@ class Layout(Generic[PlaceT]):
         graph: which nodes have values at all.
         is_live: whether the shape can be closed from a place.
         keys: of all steps of an object.
-        in_order: of an object that is told by the number of declared keys that are done, see
-            `ObjectPlan.in_order`.
+        plain_keys: of an object whose places are told by the declared keys that are done.
+        is_ordered: whether keys come in the order of the schema.
     """
 
     def __init__(
@@ -49,10 +51,13 @@ class Layout(Generic[PlaceT]):
         graph: ValueGraph,
         is_live: Callable[[PlaceT], bool],
         keys: tuple[str | CodePointDfa | AllBut, ...] = (),
-        in_order: tuple[OrderedKey, ...] | None = None,
+        plain_keys: ObjectEntries | None = None,
+        *,
+        is_ordered: bool = True,
     ) -> None:
         self.keys = keys
-        self.in_order = in_order
+        self.plain_keys = plain_keys
+        self.is_ordered = is_ordered
         self._plan = plan
         self._graph = graph
         self._is_live = is_live
@@ -141,9 +146,16 @@ class JsonContext:
         if self._property_order == "schema":
             ordered = graph.object_plan(shape)
             is_live = partial(graph.is_live, ordered)
-            return Layout(ordered, graph, is_live, tuple(ordered.keys()), ordered.in_order)
+            return Layout(ordered, graph, is_live, tuple(ordered.keys()), ordered.plain_keys)
         plan = graph.any_order_plan(shape)
-        return Layout(plan, graph, partial(graph.is_live_in_any_order, plan), tuple(plan.keys()))
+        return Layout(
+            plan,
+            graph,
+            partial(graph.is_live_in_any_order, plan),
+            tuple(plan.keys()),
+            plan.plain_keys,
+            is_ordered=False,
+        )
 
     def array_layout(self, shape: ArrayShape) -> Layout[ArrayPlace]:
         """The layout of an array shape."""

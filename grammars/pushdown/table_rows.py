@@ -14,7 +14,8 @@ from grammars.pushdown.columns import (
     CLASSES,
     COUNT_MAX,
     COUNT_MIN,
-    DEAD_ACTION,
+    FAR_SET,
+    FAR_SPANS,
     FULL_OUTCOME,
     GOTO,
     IS_BOUNDARY,
@@ -52,7 +53,7 @@ _owed: Final[WeakKeyDictionary[Dfa, NDArray[np.int32]]] = WeakKeyDictionary()
 
 def owed_of(dfa: Dfa) -> NDArray[np.int32]:
     """`characters_owed`, remembered for as long as the automaton is."""
-    if not dfa.char_boundary.any():
+    if not np.count_nonzero(dfa.char_boundary):
         return np.zeros(dfa.num_states, np.int32)
     known = _owed.get(dfa)
     if known is None:
@@ -127,6 +128,8 @@ def write_state(
     count_max: int,
     full_outcome: int,
     window: int,
+    far_set: int,
+    far_spans: int,
     goto_labels: int,
     goto_target: int,
     pop_labels: int,
@@ -138,14 +141,16 @@ def write_state(
         states: see `TableArrays`.
         actions: see `TableArrays`.
         state: its row, as the columns that follow.
-        lexer_start: see `StateColumn`, as the next seven.
+        lexer_start: see `StateColumn`, as all up to `far_spans`.
         first_action: row of label 1.
         num_labels: labels.
         is_final: flag.
         count_min: characters.
         count_max: characters.
         full_outcome: outcome id.
-        window: the actions of labels that it hides are DEAD.
+        window: bits of labels.
+        far_set: begin of a set of labels.
+        far_spans: offset of spans.
         goto_labels: bit l - 1 is set for the labels that lead to `goto_target`.
         goto_target: a state.
         pop_labels: bits of the labels that pop with `pop_outcome`.
@@ -160,11 +165,11 @@ def write_state(
     states[state, FULL_OUTCOME] = full_outcome
     states[state, RESUMES] = 0
     states[state, WINDOW] = window
+    states[state, FAR_SET] = far_set
+    states[state, FAR_SPANS] = far_spans
     for label in range(min(num_labels, MAX_WINDOW_LABELS)):
         row = first_action + label
-        if not (window >> label) & 1:
-            actions[row, 0] = DEAD_ACTION
-        elif (goto_labels >> label) & 1:
+        if (goto_labels >> label) & 1:
             actions[row, 0] = GOTO
             actions[row, 1] = goto_target
         elif (pop_labels >> label) & 1:

@@ -23,6 +23,7 @@ from grammars.pushdown.actions import Action, Dead, Goto, Pop, Push
 from grammars.pushdown.columns import (
     ACTIONS,
     DEAD_ACTION,
+    FAR_SET,
     FULL_OUTCOME,
     GOTO,
     LABEL,
@@ -32,9 +33,12 @@ from grammars.pushdown.columns import (
     PUSH,
     RESUMES,
     UNEXPANDED,
+    WINDOW,
 )
 from grammars.pushdown.layout import (
     ALL_LABELS,
+    FIRST_FAR_LABEL,
+    MAX_WINDOW_LABELS,
     UNBOUNDED,
     GrowingArray,
     LexerColumn,
@@ -48,6 +52,11 @@ if TYPE_CHECKING:
 
     from grammars.automata.dfa import Dfa
 
+
+_WORD_BITS: Final = 64
+_NEAR_LABELS: Final = (1 << MAX_WINDOW_LABELS) - 1
+_NUM_LEXER_COLUMNS: Final = len(LexerColumn)
+_NUM_STATE_COLUMNS: Final = len(StateColumn)
 
 _STATE_BYTES: Final = 3000
 """What an `Expander` keeps of a state, about (measured with tracemalloc over 80 schemas)."""
@@ -63,12 +72,14 @@ class AutomatonTables:
     def __init__(self, *, max_bytes: int = 256 * 2**20) -> None:
         self.lock = threading.RLock()
         self._max_bytes = max_bytes
-        self._lexers = GrowingArray(len(LexerColumn), np.int64, 1, capacity=256)
+        self._lexers = GrowingArray(_NUM_LEXER_COLUMNS, np.int64, 1, capacity=256)
         self._transitions = GrowingArray(None, np.int32, 0, capacity=4096)
         self._classes = GrowingArray(None, np.uint16, 0, capacity=1024)
-        self._states = GrowingArray(len(StateColumn), np.int64, 1)
+        self._states = GrowingArray(_NUM_STATE_COLUMNS, np.int64, 1)
         self._actions = GrowingArray(3, np.int64, 0, capacity=256)
         self._resumes = GrowingArray(3, np.int64, 1)
+        self._far_spans = GrowingArray(2, np.int32, 1)
+        self._far_sets = GrowingArray(None, np.int64, 1)
         pools = (
             self._lexers,
             self._transitions,
@@ -76,12 +87,15 @@ class AutomatonTables:
             self._states,
             self._actions,
             self._resumes,
+            self._far_spans,
+            self._far_sets,
         )
         self._array_bytes = sum(pool.array.nbytes for pool in pools)
         self._base_of_dfa: dict[Dfa, int] = {}  # a Dfa compares by identity
         self._dfas: list[Dfa] = []
         self._bases: list[int] = []
-        self._most_owed: list[int] = []  # of each Dfa
+        self._most_owed: dict[Dfa, int] = {}
+        self._spans_of_base: dict[int, int] = {}  # where its far spans begin, if it has any
         self._outcomes: list[int] = []
         self._outcome_ids: dict[int, int] = {}
         self._arrays: TableArrays | None = None  # made anew when an array has moved
@@ -115,6 +129,8 @@ class AutomatonTables:
                 self._states.array,  # type: ignore[arg-type]
                 self._actions.array,  # type: ignore[arg-type]
                 self._resumes.array,  # type: ignore[arg-type]
+                self._far_spans.array,  # type: ignore[arg-type]
+                self._far_sets.array,  # type: ignore[arg-type]
             )
         return self._arrays
 
@@ -140,19 +156,18 @@ class AutomatonTables:
         num_states, num_classes = dfa.next_state.shape
         num_live, num_symbols = num_states - 1, len(dfa.symbol_class)
         self._check_budget(
-            8 * len(LexerColumn) * num_states + 4 * dfa.next_state.size + 2 * num_symbols
+            8 * _NUM_LEXER_COLUMNS * num_states + 4 * dfa.next_state.size + 2 * num_symbols
         )
         first = self._reserve(self._lexers, num_live)
         transition = self._reserve(self._transitions, num_live * num_classes)
         symbol = self._reserve(self._classes, num_symbols)
         arrays = self.arrays()
-        owed = owed_of(dfa)
         write_dfa(
             dfa.next_state,
             dfa.symbol_class,
             dfa.label,
             dfa.char_boundary,
-            owed,
+            owed_of(dfa),
             arrays.lexers,
             arrays.transitions,
             arrays.classes,
@@ -160,7 +175,6 @@ class AutomatonTables:
             transition,
             symbol,
         )
-        self._most_owed.append(int(owed.max()))
         return first - 1
 
     def set_reach(self, base: int, reach: NDArray[np.int64]) -> None:
@@ -173,6 +187,29 @@ class AutomatonTables:
         with self.lock:
             self._lexers.array[base + 1 : base + len(reach), LexerColumn.REACH] = reach[1:]
 
+    def set_far_spans(self, base: int, spans: NDArray[np.int32]) -> None:
+        """Write what the states of an added `Dfa` with far labels can reach of these.
+
+        Args:
+            base: of the `Dfa`.
+            spans: int32, (num_states, 2), see `TableArrays.far_spans`.
+        """
+        with self.lock:
+            if base not in self._spans_of_base:
+                self._check_budget(spans.nbytes)
+                first = self._reserve(self._far_spans, len(spans))
+                self._far_spans.array[first : first + len(spans)] = spans
+                self._spans_of_base[base] = first
+
+    def far_labels(self, lexer_state: int) -> range:
+        """The far labels between the first and the last that a lexer state can reach."""
+        base = self._bases[bisect_right(self._bases, lexer_state - 1) - 1]
+        spans = self._spans_of_base.get(base)
+        if spans is None:
+            return range(0)
+        first, last = self._far_spans.array[spans + lexer_state - base].tolist()
+        return range(first + FIRST_FAR_LABEL, last + FIRST_FAR_LABEL + 1)
+
     def locate(self, lexer_state: int) -> tuple[Dfa, int]:
         """The Dfa that a live global lexer state belongs to, and its local number there."""
         index = bisect_right(self._bases, lexer_state - 1) - 1
@@ -180,7 +217,11 @@ class AutomatonTables:
 
     def most_owed(self, lexer_state: int) -> int:
         """The greatest `LexerColumn.OWED` among the states of the same Dfa."""
-        return self._most_owed[bisect_right(self._bases, lexer_state - 1) - 1]
+        dfa, _ = self.locate(lexer_state)
+        known = self._most_owed.get(dfa)
+        if known is None:
+            known = self._most_owed[dfa] = int(owed_of(dfa).max())
+        return known
 
     def add_state(
         self,
@@ -192,6 +233,7 @@ class AutomatonTables:
         count_min: int = 0,
         count_max: int | None = None,
         window: int = ALL_LABELS,
+        shares_actions_of: int | None = None,
         goto_labels: int = 0,
         goto_target: int = 0,
         pop_labels: int = 0,
@@ -207,8 +249,10 @@ class AutomatonTables:
             full_outcome: the outcome in which every item's inner value ended: it changes nothing.
             count_min: characters that a counted string has at least.
             count_max: and at most; None is unbounded.
-            window: bits of the labels that the state reads, see `StateColumn.WINDOW`. The others
-                are dead here: what leads to them alone is not read. Needs `set_reach`.
+            window: bit l - 1 is set for the labels l that the state reads. The others are dead
+                here: what leads to them alone is not read. Needs `set_reach`, and `set_far_spans`
+                where there are far labels.
+            shares_actions_of: a state with the same labels, and the same actions of them all.
             goto_labels: bits of labels whose action is `Goto(goto_target)`.
             goto_target: a state.
             pop_labels: bits of labels whose action is `Pop(pop_outcome)`.
@@ -222,8 +266,16 @@ class AutomatonTables:
         """
         with self.lock:
             assert self._lexers.array[lexer_start, LABEL] == NO_LABEL, "an empty terminal"
-            self._check_budget(_STATE_BYTES + 8 * len(StateColumn) + 24 * num_labels)
-            actions = self._reserve(self._actions, num_labels)
+            far = 0 if window == ALL_LABELS else window >> MAX_WINDOW_LABELS
+            num_actions = num_labels if shares_actions_of is None else 0
+            self._check_budget(
+                _STATE_BYTES + 8 * _NUM_STATE_COLUMNS + 24 * num_actions + far.bit_length() // 8
+            )
+            if shares_actions_of is None:
+                actions = self._reserve(self._actions, num_labels)
+            else:
+                actions = int(self._states.array[shares_actions_of, ACTIONS])
+            far_set = self._add_far_set(far, num_labels) if far else 0
             state = self._reserve(self._states, 1)
             arrays = self.arrays()
             write_state(
@@ -237,7 +289,9 @@ class AutomatonTables:
                 count_min,
                 UNBOUNDED if count_max is None else count_max,
                 self._outcome_id(full_outcome),
-                window,
+                window if window == ALL_LABELS else window & _NEAR_LABELS,
+                far_set,
+                self._spans_of(lexer_start) if far else 0,
                 goto_labels,
                 goto_target,
                 pop_labels,
@@ -261,12 +315,15 @@ class AutomatonTables:
             self._actions.array[row] = entry
 
     def has_action(self, state: int, label: int) -> bool:
-        """Whether the action of (`state`, `label`) is expanded."""
+        """Whether the action of (`state`, `label`) is expanded, or not read."""
         first = self._states.array[state, ACTIONS]
-        return bool(self._actions.array[first + label - 1, 0] != UNEXPANDED)
+        is_expanded = self._actions.array[first + label - 1, 0] != UNEXPANDED
+        return bool(is_expanded) or not self.reads(state, label)
 
     def action(self, state: int, label: int) -> Action | None:
         """The action of (`state`, `label`), None while it is unexpanded."""
+        if not self.reads(state, label):
+            return Dead()
         row = self._actions.array[self._action_row(state, label)]
         kind, first, second = row.tolist()
         if kind == GOTO:
@@ -276,6 +333,16 @@ class AutomatonTables:
         if kind == POP:
             return Pop(self._outcomes[first])
         return Dead() if kind == DEAD_ACTION else None
+
+    def reads(self, state: int, label: int) -> bool:
+        """Whether a label is in the window of a state."""
+        row = self._states.array[state]
+        if label <= MAX_WINDOW_LABELS or row[WINDOW] == ALL_LABELS:
+            return bool(row[WINDOW] >> min(label, FIRST_FAR_LABEL) - 1 & 1)
+        if row[FAR_SET] == 0:
+            return False
+        word, bit = divmod(label - FIRST_FAR_LABEL, _WORD_BITS)
+        return bool(self._far_sets.array[row[FAR_SET] + word] >> bit & 1)
 
     def set_resume(self, state: int, outcome: int, target: int) -> None:
         """Write what `state` becomes under `outcome`; the full outcome needs no entry."""
@@ -314,6 +381,19 @@ class AutomatonTables:
     def lexer_row(self, lexer_state: int) -> tuple[int, ...]:
         """The columns of a lexer state, see `LexerColumn`."""
         return tuple(self._lexers.array[lexer_state].tolist())
+
+    def _spans_of(self, lexer_state: int) -> int:
+        """See `StateColumn.FAR_SPANS`."""
+        base = self._bases[bisect_right(self._bases, lexer_state - 1) - 1]
+        return self._spans_of_base[base] - base
+
+    def _add_far_set(self, labels: int, num_labels: int) -> int:
+        """Where the set of these far labels begins, bit 0 being the first."""
+        num_words = (num_labels - MAX_WINDOW_LABELS + _WORD_BITS - 1) // _WORD_BITS
+        first = self._reserve(self._far_sets, num_words)
+        words = np.frombuffer(labels.to_bytes(8 * num_words, "little"), "<i8")
+        self._far_sets.array[first : first + num_words] = words
+        return first
 
     def _action_row(self, state: int, label: int) -> int:
         row = self._states.array[state]

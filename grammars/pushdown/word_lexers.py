@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -35,6 +36,10 @@ MAX_WORD_BYTES: Final = 4096
 
 MAX_DECLARED_BYTES: Final = 768
 """Likewise for the declared keys of an object with others, each byte of which has a wide row."""
+
+MAX_MEMBER_BYTES: Final = 1 << 17
+"""Of the keys of an object that are read by one automaton: each has its own label, which leaves
+little to the minimiser, and none of them is a short cut."""
 
 
 def word_lexer(terminals: Sequence[Terminal], *, has_first: bool = False) -> Lexer | None:
@@ -63,7 +68,12 @@ def member_lexer(keys: Sequence[MemberKey], gap: bytes) -> Lexer | None:
         keys: distinct, and not the closing bracket alone.
         gap: bytes that may stand after a comma and a colon, or b"".
     """
-    words = _Words(gap=gap, members=(True, gap))
+    words = _Words(
+        gap=gap,
+        members=(True, gap),
+        max_bytes=MAX_MEMBER_BYTES,
+        max_declared_bytes=MAX_MEMBER_BYTES,
+    )
     if not all(words.add_key(key, item) for item, key in enumerate(keys)):
         return None
     dfa = words.automaton(has_first=True)
@@ -90,6 +100,8 @@ class _Words:
     members: tuple[bool, bytes] | None = None
     declared: frozenset[bytes] | None = None
     other_item: int = NO_ITEM
+    max_bytes: int = MAX_WORD_BYTES
+    max_declared_bytes: int = MAX_DECLARED_BYTES
 
     def add(self, terminal: Terminal, item: int) -> bool:
         """Note a terminal; False where the trie cannot have it."""
@@ -125,13 +137,13 @@ class _Words:
             for word in sorted(self.declared.difference(keys)):
                 self._note(word, NO_ITEM, b"")
         text = b"".join(self.words)
-        if len(text) > MAX_WORD_BYTES:
+        if len(text) > self.max_bytes:
             return None
         any_key, end = _any_key()
         follows, member_gap = self.members or (False, b"")
         symbol_class, next_state, label = word_trie(
             np.frombuffer(bytearray(text), np.uint8),
-            np.cumsum([*map(len, self.words)], dtype=np.int32),
+            np.fromiter(accumulate(map(len, self.words)), np.int32, len(self.words)),
             np.array(self.items, np.int32),
             np.array(self.is_member, np.bool_),
             np.array(self.has_gap, np.bool_),
@@ -152,7 +164,7 @@ class _Words:
     def _add_others(self, declared: frozenset[str], item: int) -> bool:
         self.declared = frozenset(map(spell, declared))
         self.other_item = item
-        return sum(map(len, self.declared)) <= MAX_DECLARED_BYTES
+        return sum(map(len, self.declared)) <= self.max_declared_bytes
 
     def _note(self, word: bytes, item: int, gap: bytes, *, is_member: bool = True) -> bool:
         self.words.append(word)

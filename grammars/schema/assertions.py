@@ -45,7 +45,6 @@ class SchemaObject:
         self._child = child
         self._scalars = algebra.scalars
         self._shapes = algebra.shapes
-        self._integers = algebra.integers
         self._everything = algebra.everything
 
     def check_keywords(self) -> None:
@@ -130,7 +129,7 @@ class SchemaObject:
             return None
         is_integer = "number" not in types
         if low is None and high is None and step is None:
-            return self._integers if is_integer else self._scalars.all_numbers
+            return self._scalars.integers if is_integer else self._scalars.all_numbers
         try:
             numbers = json_number.number_dfa(
                 integer=is_integer,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from grammars.automata import json_number
 from grammars.errors import LimitExceededError
 from grammars.schema.shapes import ShapeAlgebra
 from grammars.schema.value import ArrayShape, ObjectShape, Value
@@ -12,7 +11,6 @@ from grammars.schema.value import ArrayShape, ObjectShape, Value
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from grammars.automata.dfa import Dfa
     from grammars.limits import CompileLimits
     from grammars.schema.node_algebra import NodeAlgebra
     from grammars.schema.scalars import ScalarAlgebra
@@ -37,7 +35,6 @@ class ValueAlgebra:
         scalars: operations on sets of numbers and of strings.
         shapes: operations on object and array shapes.
         everything: all JSON values.
-        integers: all integers, as `Value.numbers` holds them.
     """
 
     def __init__(
@@ -50,9 +47,6 @@ class ValueAlgebra:
         self._limits = limits
         self.scalars = scalars
         self.shapes = ShapeAlgebra(nodes, limits, missing_bytes)
-        self.integers: Dfa = json_number.number_dfa(
-            integer=True, spelling="every", max_states=limits.max_states
-        )
         self.everything = nodes.everything
         self._others: dict[ObjectShape, tuple[ObjectShape, ...]] = {}
 

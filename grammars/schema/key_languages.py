@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from grammars.automata import codepoint_dfa
@@ -28,9 +29,14 @@ class KeyLanguages:
 
     def __init__(self, limits: CompileLimits, missing_bytes: frozenset[int] = frozenset()) -> None:
         self._limits = limits
-        speakable = speakable_texts(missing_bytes, is_json=True)
-        self.everything = codepoint_dfa.any_string() if speakable is None else speakable
+        self._missing_bytes = missing_bytes
         self._known: dict[object, CodePointDfa] = {}
+
+    @cached_property
+    def everything(self) -> CodePointDfa:
+        """All keys."""
+        speakable = speakable_texts(self._missing_bytes, is_json=True)
+        return codepoint_dfa.any_string() if speakable is None else speakable
 
     def both(self, a: CodePointDfa, b: CodePointDfa) -> CodePointDfa:
         """The keys in both languages.

@@ -22,9 +22,6 @@ def leaf_key(schema: Json) -> object | None:
     """
     if not isinstance(schema, dict):
         return None
-    only = only_type(schema)
-    if only is not None:
-        return "leaf", only
     parts = []
     for keyword, given in schema.items():
         if keyword not in ENFORCED_KEYWORDS:

@@ -6,12 +6,12 @@ from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING
 
+from grammars.schema.document import Place
 from grammars.schema.nodes import (
     Conjunction,
     ConstantNode,
     Negation,
     Node,
-    SchemaNode,
     ValueNode,
     members_of,
 )
@@ -72,8 +72,8 @@ class NodeSketches:
 
     def _make(self, node: Node) -> Sketch:
         match node:
-            case SchemaNode(place):
-                return self._places.of(place)
+            case Place():
+                return self._places.of(node)
             case ConstantNode(constant):
                 return sketch_of_constants([constant])
             case ValueNode(value):

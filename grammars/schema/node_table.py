@@ -7,6 +7,7 @@ other stay finite. Nothing is evaluated here.
 from __future__ import annotations
 
 import json
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
 from grammars.errors import GrammarError, LimitExceededError
@@ -19,7 +20,6 @@ from grammars.schema.nodes import (
     ConstantNode,
     Negation,
     Node,
-    SchemaNode,
     ValueNode,
     members_of,
 )
@@ -34,6 +34,22 @@ if TYPE_CHECKING:
 
 _DEFINITIONS: Final = frozenset({"$defs", "definitions"})
 _BESIDE_REFERENCE: Final = ENFORCED_KEYWORDS - _DEFINITIONS - {"$ref"}
+
+_ANYTHING: Final[NodeId] = 0
+_NOTHING: Final[NodeId] = 1
+
+
+@lru_cache(maxsize=8)
+def _everything(all_numbers: Dfa) -> Value:
+    """The value of `_ANYTHING`, the same object for all schemas."""
+    return Value(
+        has_null=True,
+        booleans=frozenset((True, False)),
+        numbers=all_numbers,
+        strings=StringSet(),
+        objects=(ObjectShape((), (), _ANYTHING),),
+        arrays=(ArrayShape((), _ANYTHING),),
+    )
 
 
 class NodeTable:
@@ -53,22 +69,18 @@ class NodeTable:
     def __init__(self, document: SchemaDocument, limits: CompileLimits, all_numbers: Dfa) -> None:
         self._document = document
         self._limits = limits
-        self._nodes: list[Node] = []
+        self._nodes: list[Node] = [Place("(anything)", True), Place("(nothing)", False)]
         self._ids: dict[object, NodeId] = {}
         self._targets: dict[tuple[str, DynamicScope], NodeId] = {}
         self._of_type: dict[str, NodeId] = {}
         self._both: dict[tuple[NodeId, NodeId], NodeId] = {}
-        self.anything = self.schema_node(Place("(anything)", True))
-        self.nothing = self.schema_node(Place("(nothing)", False))
-        self.everything = Value(
-            has_null=True,
-            booleans=frozenset((True, False)),
-            numbers=all_numbers,
-            strings=StringSet(),
-            objects=(ObjectShape((), (), self.anything),),
-            arrays=(ArrayShape((), self.anything),),
-        )
-        self._sketches = NodeSketches(self._nodes, document, self.everything)
+        self.anything, self.nothing = _ANYTHING, _NOTHING
+        self.everything = _everything(all_numbers)
+
+    @cached_property
+    def _sketches(self) -> NodeSketches:
+        """Made for the first nodes that are combined."""
+        return NodeSketches(self._nodes, self._document, self.everything)
 
     def __getitem__(self, node: NodeId) -> Node:
         return self._nodes[node]
@@ -76,8 +88,8 @@ class NodeTable:
     def describe(self, node: NodeId) -> str:
         """Where a node comes from, for error messages and drawings."""
         match self._nodes[node]:
-            case SchemaNode(place):
-                return place.pointer or "(root)"
+            case Place(pointer):
+                return pointer or "(root)"
             case ConstantNode(value):
                 return json.dumps(value, default=str)  # a decimal between quotes will do here
             case ValueNode():
@@ -90,8 +102,8 @@ class NodeTable:
     def pointer(self, node: NodeId) -> str:
         """The pointer of a subschema that a node is made of."""
         match self._nodes[node]:
-            case SchemaNode(place):
-                return place.pointer
+            case Place(pointer):
+                return pointer
             case Conjunction(members):
                 return self.pointer(members[0])
             case Negation(negated):
@@ -120,7 +132,7 @@ class NodeTable:
     def schema_node(self, place: Place) -> NodeId:
         """The node of the subschema at a place, even where it only refers to another."""
         key = leaf_key(place.schema) or (place.pointer, place.scope)
-        return self._intern(key, SchemaNode(place))
+        return self._intern(key, place)
 
     def constant_node(self, value: Json) -> NodeId:
         """The node of one JSON value."""
@@ -178,10 +190,10 @@ class NodeTable:
 
     def union_branches(self, node: NodeId) -> list[NodeId] | None:
         """The branches of a schema that is an `anyOf` and nothing else; None for other nodes."""
-        entry = self._nodes[node]
-        if not isinstance(entry, SchemaNode) or isinstance(entry.place.schema, bool):
+        place = self._nodes[node]
+        if not isinstance(place, Place) or isinstance(place.schema, bool):
             return None
-        place, schema = entry.place, entry.place.schema
+        schema = place.schema
         branches = schema.get("anyOf")
         if (schema.keys() & ENFORCED_KEYWORDS) - _DEFINITIONS != {"anyOf"}:
             return None

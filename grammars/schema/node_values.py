@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from grammars.errors import InvalidGrammarError, UnsupportedError
 from grammars.schema.applicators import Applicators, Parts
 from grammars.schema.constants import Constants
+from grammars.schema.document import Place
 from grammars.schema.exclusive import ExclusiveUnion
-from grammars.schema.nodes import Conjunction, ConstantNode, Negation, SchemaNode, ValueNode
+from grammars.schema.nodes import Conjunction, ConstantNode, Negation, ValueNode
 from grammars.schema.samples import ValueSamples
 from grammars.schema.unique_arrays import UniqueArrays
 
@@ -65,11 +67,16 @@ class NodeValues:
         self._open: set[NodeId] = set()
         self._cyclic: set[NodeId] = set()
         self._num_nested = 0
-        self._constants = Constants(algebra, nodes.constant_node, nodes.nothing)
-        samples = ValueSamples(weakref.proxy(graph), limits)
-        self._unique_arrays = UniqueArrays(
-            samples, nodes.conjoin, nodes.negate, nodes.constant_node, limits
-        )
+        self._graph: Graph = weakref.proxy(graph)
+
+    @cached_property
+    def _constants(self) -> Constants:
+        return Constants(self._algebra, self._nodes.constant_node, self._nodes.nothing)
+
+    @cached_property
+    def _unique_arrays(self) -> UniqueArrays:
+        nodes, samples = self._nodes, ValueSamples(self._graph, self._limits)
+        return UniqueArrays(samples, nodes.conjoin, nodes.negate, nodes.constant_node, self._limits)
 
     @property
     def all_settled(self) -> dict[NodeId, Value]:
@@ -176,7 +183,7 @@ class NodeValues:
                 return Parts((), lambda _: self._constants.only(value))
             case ValueNode(own):
                 return Parts((), lambda _: own)
-            case SchemaNode(place):
+            case Place() as place:
                 return Applicators(
                     place,
                     self._document,

@@ -11,13 +11,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class SchemaNode:
-    """What a subschema allows."""
-
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
 class ConstantNode:
     """One JSON value."""
 
@@ -49,7 +42,8 @@ class Negation:
     node: NodeId
 
 
-Node: TypeAlias = SchemaNode | ConstantNode | ValueNode | Conjunction | Negation
+Node: TypeAlias = "Place | ConstantNode | ValueNode | Conjunction | Negation"
+"""A place is the node of what the subschema there allows."""
 
 
 def members_of(node: NodeId, entry: Node) -> tuple[NodeId, ...]:

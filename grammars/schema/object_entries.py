@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from grammars.automata.codepoint_dfa import CodePointDfa
 from grammars.errors import LimitExceededError
@@ -22,11 +22,10 @@ _MAX_DECLARED: Final = 60
 """Declared keys, those of small groups included; one lexer reads no more than about so many."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A declared key or a group of undeclared ones.
 
-    Args:
+    Attributes:
         key: the name, or the language of the group.
         node: its value.
         as_witnesses: (witnesses, node of a value that is all of them) for each set it can be.
@@ -34,7 +33,7 @@ class Entry:
 
     key: str | CodePointDfa | AllBut
     node: NodeId
-    as_witnesses: tuple[tuple[frozenset[int], NodeId], ...]
+    as_witnesses: tuple[tuple[frozenset[int], NodeId], ...] = ()
 
 
 class ObjectEntries:
@@ -67,9 +66,9 @@ class ObjectEntries:
         self._conjoin = conjoin
         self._languages = languages
         self._max_witness_sets = limits.max_witness_sets
-        names = tuple(dict.fromkeys([*dict(shape.properties), *shape.required]))
-        required = frozenset(shape.required)
         members = dict(shape.properties)
+        names = tuple(dict.fromkeys((*members, *shape.required)))
+        required = frozenset(shape.required)
         self.declared = [
             self._declare(name, members[name] if name in members else shape.undeclared(name))
             for name in names
@@ -81,11 +80,11 @@ class ObjectEntries:
                 for group in key_groups(shape, names, nothing, languages, limits.max_distinct_keys)
             ]
         elif shape.additional != nothing:
-            self.groups = [Entry(AllBut(frozenset(names)), shape.additional, ())]
+            self.groups = [Entry(AllBut(frozenset(names)), shape.additional)]
         else:
             self.groups = []
-        self.counted_each = self._never_running_out()
         self.is_counted = bool(shape.min_properties or shape.max_properties is not None)
+        self.counted_each = self._never_running_out()
         self.start = ObjectPlace(owed=frozenset(range(len(shape.witnesses))))
 
     def with_listed_groups(self) -> ObjectEntries:
@@ -107,7 +106,9 @@ class ObjectEntries:
         return found
 
     def _never_running_out(self) -> frozenset[int]:
-        """The groups that surely have as many keys as an object must have."""
+        """The groups that surely have as many keys as an object must have; none where none must."""
+        if not self.is_counted:
+            return frozenset()
         fewest = self._shape.min_properties
         return frozenset(
             number
@@ -173,6 +174,8 @@ class ObjectEntries:
         return replace(counted, met=place.met | {number})
 
     def _declare(self, name: str, node: NodeId) -> Entry:
+        if not self._shape.witnesses:
+            return Entry(name, node)
         return Entry(name, node, self._witness_nodes(node, lambda keys: keys.accepts(name)))
 
     def _group(self, group: KeyClass) -> Entry:
@@ -185,8 +188,6 @@ class ObjectEntries:
     def _witness_nodes(
         self, node: NodeId, is_inside: Callable[[CodePointDfa], bool]
     ) -> tuple[tuple[frozenset[int], NodeId], ...]:
-        if not self._shape.witnesses:
-            return ()
         found: list[tuple[frozenset[int], NodeId]] = [(frozenset(), node)]
         for number, witness in enumerate(self._shape.witnesses):
             if is_inside(witness.keys):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grammars.schema.plans import Move, ObjectPlace, Step
@@ -14,21 +14,6 @@ if TYPE_CHECKING:
     from grammars.schema.object_entries import ObjectEntries
     from grammars.schema.plans import AllBut
     from grammars.schema.value import NodeId, ObjectShape
-
-
-@dataclass(frozen=True, slots=True)
-class OrderedKey:
-    """A key of an object in which nothing is counted.
-
-    Args:
-        key: a declared key, or the language of an undeclared one.
-        node: its value.
-        is_required: whether the key cannot be left out.
-    """
-
-    key: str | CodePointDfa | AllBut
-    node: NodeId
-    is_required: bool
 
 
 class ObjectPlan:
@@ -59,16 +44,9 @@ class ObjectPlan:
         )
 
     @property
-    def in_order(self) -> tuple[OrderedKey, ...] | None:
-        """All keys, the declared ones first; None where a place tells more than its index."""
-        if not self._is_plain:
-            return None
-        entries, groups = self._entries, self._entries.groups
-        flags = (*entries.is_required, *(False for _ in groups))
-        return tuple(
-            OrderedKey(entry.key, entry.node, is_required)
-            for entry, is_required in zip((*entries.declared, *groups), flags, strict=True)
-        )
+    def plain_keys(self) -> ObjectEntries | None:
+        """All keys, where a place tells no more than its index; None where it does."""
+        return self._entries if self._is_plain else None
 
     def steps(self, place: ObjectPlace) -> Iterator[Step[ObjectPlace]]:
         if place.most == self._shape.max_properties:

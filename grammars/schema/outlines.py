@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grammars.schema.nodes import SchemaNode
+from grammars.schema.document import Place
 from grammars.schema.plain import PlainSchemas
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Outlines:
         if node in self._known:
             return self._known[node]
         entry = self._nodes[node]
-        found = self._plain_schemas.find(entry.place) if isinstance(entry, SchemaNode) else None
+        found = self._plain_schemas.find(entry) if isinstance(entry, Place) else None
         self._known[node] = found
         return found
 

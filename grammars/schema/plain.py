@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -93,9 +94,9 @@ class PlainSchemas:
 
     def __init__(self, nodes: Nodes, algebra: ValueAlgebra) -> None:
         self._nodes = nodes
-        self._algebra = algebra
-        self._everything = Plain(algebra.everything, (nodes.anything,))
-        self._nothing = Plain(Value(), (), (nodes.nothing,))
+        self._scalars = algebra.scalars
+        self._shapes = algebra.shapes
+        self._everything = algebra.everything
 
     def find(self, place: Place) -> Plain | None:
         """What a schema allows; None where it is not plain, or is malformed.
@@ -104,8 +105,10 @@ class PlainSchemas:
             GrammarError: as the graph does where it makes the nodes of the members.
         """
         schema = place.schema
-        if isinstance(schema, bool):
-            return self._everything if schema else self._nothing
+        if schema is True:
+            return Plain(self._everything, members=(self._nodes.anything,))
+        if schema is False:
+            return Plain(Value(), needed=(self._nodes.nothing,))
         is_listed = "enum" in schema or "const" in schema
         if not (_BESIDE_TEXTS if is_listed else _BESIDE_PLAIN).isdisjoint(schema):
             return None
@@ -118,7 +121,7 @@ class PlainSchemas:
         """The whole value of a plain schema."""
         if not plain.texts and not plain.numbers:
             return plain.value
-        scalars, texts, numbers = self._algebra.scalars, plain.texts, plain.numbers
+        scalars, texts, numbers = self._scalars, plain.texts, plain.numbers
         return replace(
             plain.value,
             strings=scalars.strings_among(texts) if texts else None,
@@ -130,7 +133,7 @@ class PlainSchemas:
         given = schema.get("enum", [schema.get("const")])
         if not isinstance(given, list) or not given or ("enum" in schema and "const" in schema):
             raise _NotPlainError
-        _check(len(given) <= self._algebra.scalars.max_states // _STATES_OF_CHARACTER)
+        _check(len(given) <= self._scalars.max_states // _STATES_OF_CHARACTER)
         types, num_characters = _types(schema), 0
         texts: list[str] = []
         numbers: list[Decimal] = []
@@ -151,13 +154,15 @@ class PlainSchemas:
                     numbers.append(number)
                 case _:
                     raise _NotPlainError
-        _check(_STATES_OF_CHARACTER * num_characters <= self._algebra.scalars.max_states)
+        _check(_STATES_OF_CHARACTER * num_characters <= self._scalars.max_states)
         booleans = frozenset(flag for flag in others if flag is not None)
         value = Value(has_null=None in others, booleans=booleans)
         return Plain(value, texts=tuple(texts), numbers=tuple(numbers))
 
     def _typed(self, place: Place, schema: dict[str, Json]) -> Plain:
         types = _types(schema)
+        if types <= _SCALARS and _OF_STRINGS.isdisjoint(schema):
+            return _whole_types(types, self._scalars.all_numbers, self._scalars.integers)
         objects: tuple[ObjectShape, ...] = ()
         arrays: tuple[ArrayShape, ...] = ()
         members: tuple[NodeId, ...] = ()
@@ -180,7 +185,7 @@ class PlainSchemas:
             Value(
                 has_null="null" in types,
                 booleans=_BOTH if "boolean" in types else _NEITHER,
-                numbers=self._numbers(types),
+                numbers=_numbers(types, self._scalars.all_numbers, self._scalars.integers),
                 strings=_strings(schema) if "string" in types else None,
                 objects=objects,
                 arrays=arrays,
@@ -189,14 +194,9 @@ class PlainSchemas:
             () if not types.isdisjoint(_SCALARS) else needed,
         )
 
-    def _numbers(self, types: frozenset[str]) -> Dfa | None:
-        if "number" in types:
-            return self._algebra.scalars.all_numbers
-        return self._algebra.integers if "integer" in types else None
-
     def _object(self, place: Place, schema: dict[str, Json]) -> ObjectShape:
         if _OF_OBJECTS.isdisjoint(schema):
-            return self._algebra.shapes.any_object
+            return self._shapes.any_object
         declared, required = schema.get("properties", {}), schema.get("required", [])
         if not isinstance(declared, dict) or not isinstance(required, list):
             raise _NotPlainError
@@ -215,7 +215,7 @@ class PlainSchemas:
 
     def _array(self, place: Place, schema: dict[str, Json]) -> ArrayShape:
         if _OF_ARRAYS.isdisjoint(schema):
-            return self._algebra.shapes.any_array
+            return self._shapes.any_array
         low, high = _count(schema, "minItems"), _count(schema, "maxItems")
         _check(high is None or high >= (low or 0))
         _check(not isinstance(schema.get("items"), list))
@@ -227,7 +227,26 @@ class PlainSchemas:
         return self._nodes.child(f"{place.pointer}/{keyword}", schema[keyword], place.scope)
 
     def _can_spell(self, text: str) -> bool:
-        return self._algebra.scalars.can_spell(text)
+        return self._scalars.can_spell(text)
+
+
+@lru_cache(maxsize=256)
+def _whole_types(types: frozenset[str], all_numbers: Dfa, integers: Dfa) -> Plain:
+    """All values of some scalar types; most subschemas are such."""
+    return Plain(
+        Value(
+            has_null="null" in types,
+            booleans=_BOTH if "boolean" in types else _NEITHER,
+            numbers=_numbers(types, all_numbers, integers),
+            strings=_ANY_STRING if "string" in types else None,
+        )
+    )
+
+
+def _numbers(types: frozenset[str], all_numbers: Dfa, integers: Dfa) -> Dfa | None:
+    if "number" in types:
+        return all_numbers
+    return integers if "integer" in types else None
 
 
 def _types(schema: dict[str, Json]) -> frozenset[str]:

@@ -59,6 +59,9 @@ class ScalarAlgebra:
         self._missing_bytes = missing_bytes
         self.no_strings = codepoint_dfa.strings(())
         self.all_numbers: Dfa = json_number.number_dfa(spelling="every", max_states=max_states)
+        self.integers: Dfa = json_number.number_dfa(
+            integer=True, spelling="every", max_states=max_states
+        )
 
     def intersect_numbers(self, a: Dfa | None, b: Dfa | None) -> Dfa | None:
         """The numbers in both sets."""
