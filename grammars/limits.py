@@ -27,6 +27,7 @@ class CompileLimits:
         max_unique_items: elements of one array that must be there and differ from each other.
         max_evaluation_cases: sets of branches that decide together what `unevaluated*` applies to.
         max_evaluation_depth: branches inside each other, looked at for `unevaluated*`.
+        max_terminals: distinct texts of a context-free grammar, between which it has rules.
         max_parse_items: places in a context-free grammar that one place in a text may be at, and
             that may follow them; only grammars of great ambiguity come near it.
     """
@@ -45,4 +46,5 @@ class CompileLimits:
     max_unique_items: int = 4_096
     max_evaluation_cases: int = 256
     max_evaluation_depth: int = 32
+    max_terminals: int = 4_000
     max_parse_items: int = 2_000

@@ -69,6 +69,12 @@ class CharSet:
         ]
 
     @property
+    def only_member(self) -> int | None:
+        """The member of a set that has one; None for others."""
+        bounds = self.bounds
+        return bounds[0] if len(bounds) == 2 and bounds[1] == bounds[0] + 1 else None
+
+    @property
     def is_empty(self) -> bool:
         """Whether there is no member."""
         return not self.bounds

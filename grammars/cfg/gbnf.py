@@ -163,4 +163,4 @@ class _Reader:
                 offset,
             )
         self._references.setdefault(name[0], offset)
-        return Reference(name[0], source.place(offset))
+        return Reference(name[0])

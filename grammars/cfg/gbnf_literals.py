@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 from grammars.automata.charset import NUM_CODE_POINTS, CharSet
 from grammars.automata.pattern_ast import Characters
-from grammars.cfg.syntax import Text, concatenation
+from grammars.cfg.source import has_surrogate
+from grammars.cfg.syntax import Text, literal
 
 if TYPE_CHECKING:
     from grammars.cfg.source import Source
 
 _PLAIN: Final = re.compile(r'[^"\\]+')
+_PLAIN_LITERAL: Final = re.compile(r'"([^"\\]*)"')
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "[": "[", "]": "]"}
 _HEX_DIGITS: Final = {"x": 2, "u": 4, "U": 8}
 _HEX: Final = re.compile(r"[0-9A-Fa-f]+")
@@ -20,6 +22,16 @@ _HEX: Final = re.compile(r"[0-9A-Fa-f]+")
 
 def read_literal(source: Source) -> Text:
     """The literal whose opening quote is next."""
+    offset = source.offset
+    whole = source.take_match(_PLAIN_LITERAL)
+    text = _escaped_literal(source) if whole is None else whole[1]
+    if has_surrogate(text):
+        raise source.invalid("the literal holds a lone surrogate, no character", offset)
+    return Text(literal(text), repr(text))
+
+
+def _escaped_literal(source: Source) -> str:
+    """The text of the literal whose opening quote is next."""
     offset = source.offset
     source.take()
     characters: list[str] = []
@@ -31,12 +43,7 @@ def read_literal(source: Source) -> Text:
             raise source.invalid("the literal is never closed; add '\"'", offset)
         else:
             characters.append(_escape(source))
-    text = "".join(characters)
-    for character in text:
-        if "\ud800" <= character <= "\udfff":
-            raise source.invalid("the literal holds a lone surrogate, no character", offset)
-    nodes = [Characters(CharSet.span(ord(c), ord(c))) for c in text]
-    return Text(concatenation([*nodes]), repr(text))
+    return "".join(characters)
 
 
 def read_class(source: Source) -> Text:

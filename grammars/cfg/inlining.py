@@ -68,7 +68,7 @@ def _references(grammar: Grammar) -> dict[str, dict[str, None]]:
     while pending:
         name = pending.pop()
         if name not in graph:
-            graph[name] = dict.fromkeys(_rules_in(grammar.rules[name]))
+            graph[name] = _rules_in(grammar.rules[name])
             pending.extend(graph[name])
     return graph
 
@@ -84,17 +84,21 @@ def _reached(rules: dict[str, Expression], start: str) -> dict[str, Expression]:
     return reached
 
 
-def _rules_in(expression: Expression) -> Iterator[str]:
-    match expression:
-        case Reference(rule):
-            yield rule
-        case Series(parts) | Options(parts):
-            for part in parts:
-                yield from _rules_in(part)
-        case Repeated(part):
-            yield from _rules_in(part)
-        case Text():
-            pass
+def _rules_in(expression: Expression) -> dict[str, None]:
+    """The rules that an expression refers to, in order."""
+    found: dict[str, None] = {}
+    pending = [expression]
+    while pending:
+        match pending.pop():
+            case Text():
+                pass
+            case Reference(rule):
+                found[rule] = None
+            case Series(parts) | Options(parts):
+                pending.extend(reversed(parts))
+            case Repeated(part):
+                pending.append(part)
+    return found
 
 
 def _joined(expression: Expression, texts: dict[str, Text]) -> Expression:

@@ -147,7 +147,7 @@ class BodyReader:
                 f"a terminal cannot refer to the rule {rule[0]!r}; make that a terminal", offset
             )
         self.rule_uses.setdefault(rule[0], offset)
-        return Reference(rule[0], source.place(offset))
+        return Reference(rule[0])
 
     def _string(self, offset: int) -> Expression:
         source = self._source

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Final
 from grammars.automata.charset import CharSet
 from grammars.automata.pattern import parse_pattern
 from grammars.automata.pattern_ast import Alternation, Characters, Concatenation, Repetition
-from grammars.cfg.syntax import concatenation
+from grammars.cfg.source import has_surrogate
+from grammars.cfg.syntax import literal
 from grammars.errors import InvalidGrammarError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -65,9 +66,9 @@ def string_node(source: Source, match: re.Match[str]) -> Node:
                 match.start(),
             )
     text = "".join(characters)
-    if any("\ud800" <= character <= "\udfff" for character in text):
+    if has_surrogate(text):
         raise source.invalid("the string holds a lone surrogate, no character", match.start())
-    node = concatenation([Characters(CharSet.span(ord(c), ord(c))) for c in text])
+    node = literal(text)
     return in_any_case(node) if match[2] else node
 
 

@@ -59,7 +59,7 @@ class LarkTerminals:
     def use(self, name: str, offset: int) -> Reference:
         """A reference to a terminal, which need not be defined yet."""
         self._uses.setdefault(name, offset)
-        return Reference(name, self._source.place(offset))
+        return Reference(name)
 
     def resolve(self) -> None:
         """Make a text of each terminal.

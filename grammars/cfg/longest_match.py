@@ -9,14 +9,13 @@ little, so that what passes has no dead end.
 
 from __future__ import annotations
 
-from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grammars.automata.dfa import DEAD, NO_LABEL
-from grammars.automata.product import Operation, common_symbols, product
-from grammars.cfg.follow import Follows, bit_set, members
+from grammars.cfg.follow import Follows, members
+from grammars.cfg.overlaps import Overlaps, live_letters
 from grammars.cfg.rule_nfa import is_call
 from grammars.cfg.spelling import Letters
 from grammars.cfg.terminals import terminal_dfa
@@ -25,9 +24,6 @@ from grammars.errors import UnsupportedError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
-    from grammars.automata.dfa import Dfa
     from grammars.cfg.follow import LetterSet, TerminalSet
     from grammars.cfg.network import Network
 
@@ -37,7 +33,7 @@ def check_longest_match(network: Network, *, max_states: int) -> None:
 
     Args:
         network: of a grammar with a lexer.
-        max_states: pairs of lexer states looked at for one pair of terminals.
+        max_states: states of one lexer.
 
     Raises:
         UnsupportedError: names the terminal that swallows what must follow it, or two terminals
@@ -48,32 +44,20 @@ def check_longest_match(network: Network, *, max_states: int) -> None:
         _Check(network, max_states).run()
 
 
-class _Overlap(NamedTuple):
-    """What two terminals have in common.
-
-    Args:
-        shares_text: whether one text is of both.
-        reads_on: the letters with which the second may read on where the first has ended.
-    """
-
-    shares_text: bool
-    reads_on: LetterSet
-
-
 class _Check:
     def __init__(self, network: Network, max_states: int) -> None:
         self._network = network
-        self._max_states = max_states
         letters = Letters(text.node for text in network.texts)
-        self._terminals = [
+        terminals = [
             terminal_dfa(text.node, letters, max_states=max_states, missing_bytes=frozenset())
             for text in network.texts
         ]
-        self._num_letters = max(len(dfa.symbol_class) for dfa in self._terminals)
-        self._first = [self._live(dfa, np.array([dfa.start])) for dfa in self._terminals]
+        self._overlaps = Overlaps(terminals, max_states)
+        self._first = [
+            live_letters(dfa, np.arange(dfa.num_states) == dfa.start) for dfa in terminals
+        ]
         self._follows = Follows(network, [1 << t for t in range(len(network.terminals))])
         self._ignored = sum(1 << t for t in network.ignored)
-        self._overlaps: dict[tuple[int, int], _Overlap] = {}
 
     def run(self) -> None:
         reads_on = self._reads_on(self._allowed_together())
@@ -105,13 +89,14 @@ class _Check:
                     follow[group_of[ignored]] = (1 << len(group_of)) - 1
             sets = {self._follows.first(start)}
             sets |= {terminals | self._ignored for terminals in follow if terminals}
-            merged = list(group_of)
-            for terminals in sets:
-                for one, other in combinations(members(terminals), 2):
-                    if merged[one] != merged[other] and self._overlap(one, other).shares_text:
+            merged = group_of
+            for terminals in sorted(sets):
+                for same_text in self._overlaps.of(terminals).same_text:
+                    for one, other in pairwise(same_text):
                         self._check_priority(one, other)
                         old, new = merged[other], merged[one]
-                        merged = [new if group == old else group for group in merged]
+                        if old != new:
+                            merged = [new if group == old else group for group in merged]
             if merged == group_of:
                 return sets
             group_of = merged
@@ -120,10 +105,8 @@ class _Check:
         """By terminal, the letters with which a lexer may read on where it has ended."""
         found = [0] * len(self._network.terminals)
         for terminals in sets:
-            together = list(members(terminals))
-            for one in together:
-                for other in together:
-                    found[one] |= self._overlap(one, other).reads_on
+            for terminal, letters in self._overlaps.of(terminals).reads_on.items():
+                found[terminal] |= letters
         return found
 
     def _is_alive(self, position: int, taken: LetterSet) -> bool:
@@ -145,42 +128,6 @@ class _Check:
 
     def _can_begin(self, terminals: TerminalSet, taken: LetterSet) -> bool:
         return any(self._first[terminal] & ~taken for terminal in members(terminals))
-
-    def _overlap(self, one: int, other: int) -> _Overlap:
-        known = self._overlaps.get((one, other))
-        if known is None:
-            known = _Overlap(shares_text=False, reads_on=0)
-            if self._first[one] & self._first[other]:
-                known = self._compare(one, other)
-            self._overlaps[one, other] = known
-        return known
-
-    def _compare(self, one: int, other: int) -> _Overlap:
-        left, right = self._terminals[one], self._terminals[other]
-        columns, _ = common_symbols(self._classes(left), self._classes(right))
-        pairs = product(
-            Operation.INTERSECT,
-            (left.next_state, left.start),
-            (right.next_state, right.start),
-            columns,
-            max_states=self._max_states,
-            what="a comparison of two terminals",
-        )
-        has_ended = left.label[pairs.left] != NO_LABEL
-        reads_on = self._live(right, np.unique(pairs.right[has_ended]))
-        shares_text = bool((has_ended & (right.label[pairs.right] != NO_LABEL)).any())
-        return _Overlap(shares_text, reads_on)
-
-    def _live(self, dfa: Dfa, states: NDArray[np.int32]) -> LetterSet:
-        """The letters that lead on from any of the states."""
-        leads_on = (dfa.next_state[states] != DEAD).any(axis=0)
-        return bit_set(leads_on[self._classes(dfa)])
-
-    def _classes(self, dfa: Dfa) -> NDArray[np.int32]:
-        """The class of every letter, int32, (num_letters,)."""
-        classes = np.zeros(self._num_letters, np.int32)
-        classes[: len(dfa.symbol_class)] = dfa.symbol_class
-        return classes
 
     def _check_priority(self, one: int, other: int) -> None:
         first, second = self._network.texts[one], self._network.texts[other]

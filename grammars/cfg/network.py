@@ -20,7 +20,7 @@ from grammars.cfg.rule_nfa import (
     rule_dfa,
 )
 from grammars.cfg.terminals import is_nullable, terminal_dfa
-from grammars.errors import UnsatisfiableError
+from grammars.errors import LimitExceededError, UnsatisfiableError
 
 if TYPE_CHECKING:
     from grammars.automata.dfa import Dfa
@@ -80,7 +80,7 @@ def build_network(
         UnsupportedError: a terminal holds what is no text.
     """
     rules = inline(grammar)
-    terminals = _Terminals(limits.max_states, missing_bytes, spelling)
+    terminals = _Terminals(limits, missing_bytes, spelling)
     numbers = {name: i for i, name in enumerate(rules)}
     nfas = [
         _rule_nfa(expression, terminals, numbers, limits.max_states)
@@ -114,25 +114,29 @@ def build_network(
 class _Terminals:
     """The texts of a grammar, each language once."""
 
-    def __init__(self, max_states: int, missing_bytes: frozenset[int], spelling: Spelling) -> None:
+    def __init__(
+        self, limits: CompileLimits, missing_bytes: frozenset[int], spelling: Spelling
+    ) -> None:
+        self._limits = limits
         self._spelling = spelling
         self.dfas: list[Dfa] = []
         self.texts: list[Text] = []
         self._numbers: dict[Text, tuple[int, bool]] = {}
-        self._max_states = max_states
         self._missing_bytes = missing_bytes
 
     def add(self, text: Text) -> tuple[int, bool]:
         """The number of a text, and whether it may be empty."""
         known = self._numbers.get(text)
         if known is None:
+            if len(self.dfas) == self._limits.max_terminals:
+                raise LimitExceededError("max_terminals", self._limits.max_terminals, "a grammar")
             known = self._numbers[text] = (len(self.dfas), is_nullable(text.node))
             self.texts.append(text)
             self.dfas.append(
                 terminal_dfa(
                     text.node,
                     self._spelling,
-                    max_states=self._max_states,
+                    max_states=self._limits.max_states,
                     missing_bytes=self._missing_bytes,
                 )
             )

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from typing import TYPE_CHECKING
+from typing import Final
 
 from grammars.errors import InvalidGrammarError, UnsupportedError
 
-if TYPE_CHECKING:
-    import re
+_LINE_FEED: Final = re.compile("\n")
+_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
+
+
+def has_surrogate(text: str) -> bool:
+    """Whether a text holds half of a character of UTF-16, which no UTF-8 spells."""
+    return _SURROGATE.search(text) is not None
 
 
 class Source:
@@ -24,7 +30,7 @@ class Source:
         self.offset = 0
         self._syntax = syntax
         self._lines = [0]
-        self._lines += [i + 1 for i, character in enumerate(text) if character == "\n"]
+        self._lines += [line.end() for line in _LINE_FEED.finditer(text)]
 
     @property
     def at_end(self) -> bool:

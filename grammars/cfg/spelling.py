@@ -12,7 +12,7 @@ from grammars.automata.pattern_ast import Alternation, Characters, Concatenation
 from grammars.automata.utf8_text import utf8_ranges
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from grammars.automata.pattern_ast import Node
 
@@ -26,6 +26,10 @@ _ESCAPED: Final = CharSet.from_ranges([(0x00, 0x1F), (0x22, 0x22), (0x5C, 0x5C)]
 class Utf8:
     """UTF-8 (RFC 3629)."""
 
+    def word(self, code_point: int) -> Sequence[int]:
+        """The symbols that spell one character."""
+        return chr(code_point).encode()
+
     def sequences(self, members: CharSet) -> Iterator[SymbolRanges]:
         """The spellings of the characters of a set, together exactly these."""
         for low, high in members.ranges:
@@ -35,12 +39,15 @@ class Utf8:
 class JsonContent:
     """The content of a JSON string: UTF-8, with escapes only where they must be."""
 
+    def word(self, code_point: int) -> Sequence[int]:
+        """See `Utf8`."""
+        return json.dumps(chr(code_point), ensure_ascii=False).encode()[1:-1]
+
     def sequences(self, members: CharSet) -> Iterator[SymbolRanges]:
         """See `Utf8`."""
         for low, high in members.intersect(_ESCAPED).ranges:
             for code_point in range(low, high + 1):
-                escape = json.dumps(chr(code_point)).encode()[1:-1]
-                yield [(byte, byte) for byte in escape]
+                yield [(byte, byte) for byte in self.word(code_point)]
         yield from Utf8().sequences(members.difference(_ESCAPED))
 
 
@@ -57,6 +64,10 @@ class Letters:
             for members in _sets(node):
                 bounds.update(members.bounds)
         self._bounds = sorted(bounds)
+
+    def word(self, code_point: int) -> Sequence[int]:
+        """See `Utf8`."""
+        return (bisect_left(self._bounds, code_point),)
 
     def sequences(self, members: CharSet) -> Iterator[SymbolRanges]:
         """See `Utf8`."""

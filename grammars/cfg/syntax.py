@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from grammars.automata.pattern_ast import Alternation, Concatenation
+from grammars.automata.charset import CharSet
+from grammars.automata.pattern_ast import Alternation, Characters, Concatenation
 
 if TYPE_CHECKING:
     from grammars.automata.pattern_ast import Node
@@ -31,15 +33,9 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A text of a rule.
-
-    Args:
-        rule: its name.
-        place: where the reference stands, as "line 3, column 7".
-    """
+    """A text of the rule of that name."""
 
     rule: str
-    place: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +90,17 @@ def repeated(part: Expression, minimum: int, maximum: int | None) -> Expression:
         if part.maximum == 1:
             return Repeated(part.part, min(part.minimum, minimum), maximum)
     return Repeated(part, minimum, maximum)
+
+
+def literal(text: str) -> Node:
+    """The pattern node of one text."""
+    characters = tuple(map(_character, text))
+    return characters[0] if len(characters) == 1 else Concatenation(characters)
+
+
+@lru_cache(maxsize=4096)  # a grammar's literals share a few hundred characters
+def _character(character: str) -> Characters:
+    return Characters(CharSet.of(character))
 
 
 def concatenation(nodes: list[Node]) -> Node:

@@ -15,6 +15,8 @@ from grammars.automata.speakable import without_bytes
 from grammars.errors import LimitExceededError, UnsupportedError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from grammars.automata.charset import CharSet
     from grammars.automata.dfa import Dfa
     from grammars.automata.pattern_ast import Node
@@ -125,11 +127,10 @@ class _TerminalBuilder(LexerBuilder):
     def _concatenation(self, parts: tuple[Node, ...], state: int) -> int:
         word = bytearray()  # a run of single characters is one literal
         for part in parts:
-            if isinstance(part, Characters) and len(part.members) == 1:
-                (sequence,) = self._spelling.sequences(part.members)
-                if all(low < NUM_BYTES for low, _ in sequence):
-                    word += bytes(low for low, _ in sequence)
-                    continue
+            symbols = _symbols(part, self._spelling)
+            if symbols and max(symbols) < NUM_BYTES:
+                word += bytes(symbols)
+                continue
             state = self.add(part, self.literal(state, bytes(word)))
             word.clear()
         return self.literal(state, bytes(word))
@@ -154,20 +155,27 @@ def _word(node: Node, spelling: Spelling) -> list[int]:
     """The symbols of a node that has one text only; [] for others, and for the empty text."""
     symbols: list[int] = []
     for part in node.parts if isinstance(node, Concatenation) else (node,):
-        if not isinstance(part, Characters) or len(part.members) != 1:
+        spelled = _symbols(part, spelling)
+        if not spelled:
             return []
-        (sequence,) = spelling.sequences(part.members)
-        symbols += [low for low, _ in sequence]
+        symbols += spelled
     return symbols
+
+
+def _symbols(node: Node, spelling: Spelling) -> Sequence[int]:
+    """How a node that is one character is spelled; empty for others."""
+    if not isinstance(node, Characters) or (only := node.members.only_member) is None:
+        return ()
+    return spelling.word(only)
 
 
 def _word_dfa(word: list[int]) -> Dfa:
     """The automaton of one word, which needs no construction: most terminals are words."""
-    symbols, columns = np.unique(np.array(word, np.int32), return_inverse=True)
-    table = np.zeros((len(word) + 2, len(symbols) + 1), np.int32)
-    table[np.arange(1, len(word) + 1), columns + 1] = np.arange(2, len(word) + 2)
-    atom_of_symbol = np.zeros(max(NUM_BYTES, int(symbols[-1]) + 1), np.int32)
-    atom_of_symbol[symbols] = np.arange(1, len(symbols) + 1)
+    column = {symbol: i for i, symbol in enumerate(sorted(set(word)), 1)}
+    table = np.zeros((len(word) + 2, len(column) + 1), np.int32)
+    table[np.arange(1, len(word) + 1), [column[s] for s in word]] = np.arange(2, len(word) + 2)
+    atom_of_symbol = np.zeros(max(NUM_BYTES, max(word) + 1), np.int32)
+    atom_of_symbol[list(column)] = list(column.values())
     label = np.zeros(len(word) + 2, np.int32)
     label[-1] = 1
     return build_dfa(table, atom_of_symbol, label, 1)

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from grammars.compile import compile_grammar
-from grammars.errors import GrammarError
+from grammars.errors import GrammarError, LimitExceededError
+from grammars.limits import CompileLimits
 from grammars.spec import Cfg
 from tests.support.byte_vocabulary import byte_vocabulary
 from tests.support.shared_data import SHARED_DATA, shared_file
@@ -63,3 +64,29 @@ def test_a_hostile_grammar_is_refused_or_right(case):
         if not going_on:
             break
         assert matcher.accept_token(going_on[step % len(going_on)])
+
+
+def test_many_keywords_with_the_same_beginning_are_compared_together():
+    keywords = [f"word{i}" for i in range(1_000)]
+    spec = Cfg("lark", f"start: ({' | '.join(map(json.dumps, keywords))})+ /;/")
+    grammar = compile_grammar(spec, byte_vocabulary())
+    for text, is_valid in (
+        ("word1word10word999;", True),
+        ("word1000;", False),
+        ("wordword1;", False),
+    ):
+        matcher = grammar.matcher()
+        is_read = all(map(matcher.accept_token, text.encode()))
+        assert (is_read and matcher.is_complete) == is_valid, text
+
+
+@pytest.mark.parametrize("syntax", ["gbnf", "lark"])
+def test_distinct_texts_are_counted(syntax):
+    rules = {
+        "gbnf": 'root ::= "a" s\ns ::= "b" root | "c" root | "d"',
+        "lark": 'start: "a" s\ns: "b" start | "c" start | "d"',
+    }
+    spec = Cfg(syntax, rules[syntax])
+    compile_grammar(spec, byte_vocabulary(), CompileLimits(max_terminals=4))
+    with pytest.raises(LimitExceededError, match="a grammar needs more than max_terminals=3"):
+        compile_grammar(spec, byte_vocabulary(), CompileLimits(max_terminals=3))
