@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokenizers import Tokenizer
 
+from server.chat.least_tokens import LeastTokens
 from server.chat.shield import Marks, Shield
 
 if TYPE_CHECKING:
@@ -48,7 +49,10 @@ class PromptTokenizer:
         self._first = Tokenizer.from_str(json.dumps(document))
         self._before, self._behind = _special_token_ids(self._first)
         self._rest = Tokenizer.from_str(json.dumps(_without_first_prefix(document)))
-        self._longest_token_bytes = max(map(_num_bytes, self._first.get_vocab()), default=1)
+        self._least_tokens = LeastTokens(
+            [*self._first.get_vocab(), *self._controls],
+            normalises=document.get("normalizer") is not None,
+        )
 
     def has_control(self, text: str) -> bool:
         """Whether the tokenizer has a control token of this spelling."""
@@ -56,8 +60,7 @@ class PromptTokenizer:
 
     def min_num_tokens(self, text: str) -> int:
         """A lower bound of the tokens of a text, without tokenising it."""
-        # NFC, which some tokenizers apply, composes at most four characters into one.
-        return len(text) // (4 * self._longest_token_bytes)
+        return self._least_tokens.of(text)
 
     def encode_text(self, text: str, *, add_special_tokens: bool) -> list[int]:
         """The token ids of a text that is a whole prompt, and may spell control tokens.
@@ -101,10 +104,6 @@ def _special_token_ids(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
     framed = tokenizer.encode("a", add_special_tokens=True).ids
     start = next(i for i in range(len(framed)) if framed[i : i + len(text)] == text)
     return framed[:start], framed[start + len(text) :]
-
-
-def _num_bytes(token: str) -> int:
-    return len(token.encode())
 
 
 def _without_first_prefix(document: Mapping[str, object]) -> dict[str, object]:
