@@ -45,6 +45,7 @@ class MaskMeasurement:
         refusal: why the backend would not compile it, a named refusal; else None.
         failure: how the measurement broke off (a crash, no end in time); else None. The numbers
             mean something only where both are None.
+        is_over_limit: whether it broke off because there was no end in time.
         compile_ms: `backend.compile`, the vocabulary's own tables being ready.
         first_mask_us: making a matcher and filling its first mask.
         step_us: for each token of the valid documents, in order: filling the mask and accepting the
@@ -61,6 +62,7 @@ class MaskMeasurement:
 
     refusal: str | None = None
     failure: str | None = None
+    is_over_limit: bool = False
     compile_ms: float = 0.0
     first_mask_us: float = 0.0
     step_us: tuple[float, ...] = ()

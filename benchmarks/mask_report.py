@@ -76,9 +76,16 @@ def _is_whole(measurement: MaskMeasurement) -> bool:
     return measurement.is_measured and measurement.valid_refused == 0
 
 
-def result_table(results: Sequence[MaskResult]) -> Table:
-    """One row for each schema and backend."""
-    table = Table(title="Masks on one CPU thread")
+def result_table(results: Sequence[MaskResult], *, limit_s: float) -> Table:
+    """One row for each schema and backend.
+
+    Args:
+        results: of all.
+        limit_s: what each had.
+    """
+    table = Table(
+        title="Masks on one CPU thread", caption=f"Limit per backend and schema: {limit_s:g} s."
+    )
     table.add_column("schema")
     table.add_column("backend")
     for heading in (
@@ -147,6 +154,8 @@ def _rounded(spread: Spread) -> dict[str, float]:
 
 
 def _cells(measurement: MaskMeasurement) -> list[str]:
+    if measurement.is_over_limit:
+        return ["over the limit"]
     if not measurement.is_measured:
         return ["refused" if measurement.refusal else "failed"]
     step, again = Spread.of(measurement.step_us), Spread.of(measurement.again_us)

@@ -50,7 +50,9 @@ def run_job(job: Job) -> MaskMeasurement:
     sender.close()
     try:
         if not receiver.poll(job.timeout_s):
-            return MaskMeasurement(failure=f"no result within {job.timeout_s:g} s")
+            return MaskMeasurement(
+                failure=f"no result within {job.timeout_s:g} s", is_over_limit=True
+            )
         result: MaskMeasurement = receiver.recv()
     except EOFError:
         process.join()

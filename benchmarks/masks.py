@@ -158,7 +158,7 @@ def _report(
     console: Console,
 ) -> None:
     ratios = compare(results)
-    console.print(result_table(results))
+    console.print(result_table(results, limit_s=options.timeout))
     for line in missing_lines(results):
         console.print(line, markup=False, highlight=False)
     console.print(ratio_table(ratios))
@@ -174,6 +174,7 @@ def _report(
     report = {
         "tokenizer": {"name": tokenizer.name, "padded_size": tokenizer.padded_size},
         "clock": options.clock.value,
+        "limit_s": options.timeout,
         "clock_reading_us": round(options.clock.reading_us(), 3),
         "note": device_note,
         "results": as_json(results),

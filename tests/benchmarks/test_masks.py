@@ -9,11 +9,12 @@ from types import SimpleNamespace
 import jsonschema
 import numpy as np
 import pytest
+from rich.console import Console
 
 from benchmarks import mask_measure
 from benchmarks.mask_cases import CASE_NAMES, MaskCase, load_case
 from benchmarks.mask_measure import MaskMeasurement, measure
-from benchmarks.mask_report import MaskResult, compare
+from benchmarks.mask_report import MaskResult, compare, result_table
 from benchmarks.mask_worker import Job, run_job
 from benchmarks.masks import main
 from benchmarks.spread import Spread
@@ -143,7 +144,12 @@ def test_ratios_compare_only_schemas_that_both_write():
 
 def test_a_worker_that_takes_too_long_is_a_failure_not_a_refusal():
     found = run_job(Job("tightrope", CASE, tiny_source(), "compact", repeats=1, timeout_s=0.01))
-    assert found == MaskMeasurement(failure="no result within 0.01 s")
+    assert found == MaskMeasurement(failure="no result within 0.01 s", is_over_limit=True)
+    console = Console(width=200)
+    with console.capture() as printed:
+        console.print(result_table([MaskResult("toy", "tightrope", found)], limit_s=0.01))
+    assert "over the limit" in printed.get()
+    assert "Limit per backend and schema: 0.01 s." in printed.get()
 
 
 def test_the_command_writes_table_json_and_plots(tmp_path, capsys):
