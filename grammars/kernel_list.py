@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 _TOKENS: Final = "Tuple((int32[:,::1], int32[::1], int32[:,::1]))"
 _TABLES: Final = (
-    "Tuple((int64[:,::1], int32[::1], uint16[::1], int64[:,::1], int64[:,::1], int64[:,::1]))"
+    "Tuple((int64[:,::1], int32[::1], uint16[::1], int64[:,::1], int64[:,::1], int64[:,::1], "
+    "int32[:,::1], int64[::1]))"
 )
 _WORK: Final = "Tuple((int64[:,::1], int64[:,::1], int64[:,::1], int64[:,::1], int64[::1]))"
 
@@ -131,10 +132,11 @@ KERNELS: Final[Mapping[str, Mapping[str, str]]] = {
         ),
         "write_state": (
             "(int64[:,::1], int64[:,::1], int64, int64, int64, int64, boolean, int64, int64, "
-            "int64, int64, int64, int64, int64, int64)"
+            "int64, int64, int64, int64, int64, int64, int64, int64)"
         ),
     },
     "grammars.automata.reach": {
         "reachable_labels": "(int32[:,::1], int32[::1])",
+        "label_spans": "(int32[:,::1], int32[::1], int64)",
     },
 }

@@ -8,7 +8,7 @@ from grammars.automata.lexer import LexerBuilder
 from grammars.automata.operations import intersect
 from grammars.automata.owed import characters_owed
 from grammars.automata.pattern_dfa import search
-from grammars.automata.reach import reachable_labels
+from grammars.automata.reach import label_spans, reachable_labels
 from grammars.automata.string_rest import StringRest, string_piece
 
 
@@ -21,6 +21,7 @@ def warm_up() -> None:
     lexer = builder.determinise().dfa
     intersect(lexer, names)
     reachable_labels(lexer.next_state, lexer.label)
+    label_spans(lexer.next_state, lexer.label, 1)
     characters_owed(json_string(search("a")))
     rest = StringRest(search("a"), search("a").start)
     string_piece(rest, 2, is_open=True, max_states=1000)

@@ -118,7 +118,10 @@ class MaskMaker:
     def _is_hidden(self, source: int, state: int) -> bool:
         """Whether some tokens of the slice of a lexer state lead to what is not read here."""
         hidden = ~self._tables.state_row(state)[StateColumn.WINDOW]
-        return hidden != 0 and self._tables.lexer_row(source)[LexerColumn.REACH] & hidden != 0
+        return hidden != 0 and (
+            self._tables.lexer_row(source)[LexerColumn.REACH] & hidden != 0
+            or len(self._tables.far_labels(source)) > 0
+        )
 
     def _find_slice(self, source: int) -> SliceView | None:
         assert self._slices is not None

@@ -28,6 +28,8 @@ COUNT_MAX: Final = int(StateColumn.COUNT_MAX)
 FULL_OUTCOME: Final = int(StateColumn.FULL_OUTCOME)
 RESUMES: Final = int(StateColumn.RESUMES)
 WINDOW: Final = int(StateColumn.WINDOW)
+FAR_SET: Final = int(StateColumn.FAR_SET)
+FAR_SPANS: Final = int(StateColumn.FAR_SPANS)
 
 UNEXPANDED: Final = int(ActionKind.UNEXPANDED)
 GOTO: Final = int(ActionKind.GOTO)

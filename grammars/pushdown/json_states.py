@@ -90,6 +90,7 @@ class JsonStates:
         self._templates = templates
         self._frames: dict[Layout[ObjectPlace], ObjectFrame | None] = {}
         self._values: dict[tuple[JsonContext, NodeId, int], int] = {}
+        self._first_places: dict[tuple[int, ObjectFrame], int] = {}  # whose actions others share
         self._members: dict[tuple[int, ObjectFrame, int, bool], int] = {}
         self._elements: dict[tuple[int, Layout[ArrayPlace], ArrayPlace], int | None] = {}
         self._insides: dict[tuple[JsonContext, NodeId, bool], int] = {}
@@ -105,7 +106,7 @@ class JsonStates:
                 frame = self._frame(context, layout)
                 if frame is None:
                     return None
-                return self._in_object(item.tag, frame, place.index, is_first=is_first)
+                return self._in_object(item.tag, frame, frame.number(place), is_first=is_first)
             case ValueThen(context, node, then):
                 if not isinstance(self._configs[then], (Done, ObjectMember, ArrayElement)):
                     return None  # parts of a structure: where they meet has to be looked at
@@ -150,15 +151,15 @@ class JsonStates:
                 is_object = label == template.object_label
                 inner = self._inside(context, node, states, is_object=is_object)
                 self._tables.set_action(state, label, Push(then, inner))
-            case InObject(tag, frame):
-                member = frame.members[label - 1]
-                assert member is not None, "the bracket has an action from the start"
-                node, place = member
-                after = self._in_object(tag, frame, place, is_first=False)
-                target = self._before_value(tag, frame.context, node, after)
+            case InObject(tag, frame, place):
+                context = frame.keys.context
+                node, key = frame.keys.member(label)
+                following = frame.after(place, key)
+                after = self._in_object(tag, frame, following, is_first=False)
+                target = self._before_value(tag, context, node, after)
                 if target is None:
-                    then = self._configs.intern(frame.config(place, is_first=False))
-                    value = ValueThen(frame.context, node, then)
+                    then = self._configs.intern(frame.config(following, is_first=False))
+                    value = ValueThen(context, node, then)
                     target = states.state_of_items((Item(tag, self._configs.intern(value)),))
                 self._tables.set_action(state, label, Goto(target))
             case InArray(tag, config, then, template):
@@ -206,23 +207,27 @@ class JsonStates:
         return state
 
     def _new_in_object(self, tag: int, frame: ObjectFrame, place: int, *, is_first: bool) -> int:
-        window = frame.windows[place]
-        if window == frame.bracket:  # the end alone has a lexer of its own, the same for all
+        window, keys = frame.window(place), frame.keys
+        if window == keys.bracket:  # the end alone has a lexer of its own, the same for all
             template = self._template("}", frame.config(place, is_first=is_first))
             assert template is not None, "a bracket is a bracket"
             return self._add(template, pop_labels=template.end_labels, pop_outcome=1 << tag)
         self._tables.check_num_states(self._max_states)
-        shared = frame.shared
+        shared = keys.shared
         dfa = shared.lexer.dfa
-        return self._tables.add_state(
+        state = self._tables.add_state(
             lexer_start=self._tables.add_dfa(dfa) + (shared.first if is_first else dfa.start),
-            num_labels=len(frame.members),
+            num_labels=len(keys.members),
             is_final=False,
             full_outcome=1,
             window=window,
-            pop_labels=frame.bracket,
+            shares_actions_of=self._first_places.get((tag, frame)),
+            pop_labels=keys.bracket,
             pop_outcome=1 << tag,
         )
+        if frame.shares_actions:
+            self._first_places.setdefault((tag, frame), state)
+        return state
 
     def _in_array(self, tag: int, config: ArrayElement, states: ItemStates) -> int | None:
         key = (tag, config.layout, config.place)

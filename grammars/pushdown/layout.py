@@ -18,7 +18,13 @@ ALL_LABELS: Final = -1
 """A window through which every label is seen, and the reach of a state that was not asked for."""
 
 MAX_WINDOW_LABELS: Final = 63
-"""Labels of a lexer that windows can be laid over."""
+"""Labels of a lexer that a window has bits for; of those past them, the *far* ones, it has a set.
+
+In a lexer with far labels these are numbered in the order of the words that they read. So what a
+lexer state can reach of them are neighbours, told by the first and the last: its *span*.
+"""
+
+FIRST_FAR_LABEL: Final = MAX_WINDOW_LABELS + 1
 
 
 class ActionKind(IntEnum):
@@ -56,6 +62,8 @@ class StateColumn(IntEnum):
     FULL_OUTCOME = 6  # outcome id
     RESUMES = 7  # first row of this state's chain in `resumes`, 0 where there is none
     WINDOW = 8  # bits of the labels that the state reads; all bits where it reads all
+    FAR_SET = 9  # where the bits of the far labels that it reads begin in `far_sets`, 0 for none
+    FAR_SPANS = 10  # lexer state q has its span in row FAR_SPANS + q of `far_spans`
 
 
 class TableArrays(NamedTuple):
@@ -65,9 +73,12 @@ class TableArrays(NamedTuple):
         lexers: int64, (lexer states, 8), see `LexerColumn`.
         transitions: int32, flat; global lexer states.
         classes: uint16, flat.
-        states: int64, (structural states, 9), see `StateColumn`.
+        states: int64, (structural states, 11), see `StateColumn`.
         actions: int64, (n, 3): kind; GOTO target, PUSH resume or POP outcome id; PUSH inner.
         resumes: int64, (n, 3): outcome id, target, next row of the chain or 0.
+        far_spans: int32, (n, 2): the first and the last far label that a lexer state can reach, the
+            least far one being 0; the first is greater where there is none.
+        far_sets: int64, flat: sets of far labels, 64 a word.
     """
 
     lexers: NDArray[np.int64]
@@ -76,6 +87,8 @@ class TableArrays(NamedTuple):
     states: NDArray[np.int64]
     actions: NDArray[np.int64]
     resumes: NDArray[np.int64]
+    far_spans: NDArray[np.int32]
+    far_sets: NDArray[np.int64]
 
 
 class GrowingArray:

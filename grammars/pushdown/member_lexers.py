@@ -5,28 +5,34 @@ differ in what is left out. Instead all places share the lexer of all keys, and 
 window: the labels that it reads. A byte is read only if a label of the window can still be reached
 (`StateColumn.WINDOW`, `LexerColumn.REACH`). The place before the first member is one of them, with
 a start of its own. The texts are the same, the automata are made once.
+
+A lexer of many keys has *far* labels (see `layout.MAX_WINDOW_LABELS`), which read a declared key
+each, in the order in which these are spelled: a trie of words has what begins alike side by side.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from grammars.automata.reach import reachable_labels
+import numpy as np
+
+from grammars.automata.dfa import NO_LABEL
+from grammars.automata.lexer import Lexer
+from grammars.automata.reach import label_spans, reachable_labels
 from grammars.byte_lru import ByteLru
-from grammars.pushdown.layout import MAX_WINDOW_LABELS
-from grammars.pushdown.layouts import Closing
+from grammars.errors import LimitExceededError
+from grammars.pushdown.layout import FIRST_FAR_LABEL, MAX_WINDOW_LABELS
+from grammars.pushdown.layouts import Closing, spell
 from grammars.pushdown.lexers import lexer_of
 from grammars.pushdown.transitions import member_terminal
 from grammars.pushdown.word_lexers import member_lexer
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Iterable, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
-    from grammars.automata.lexer import Lexer
     from grammars.pushdown.configs import ObjectMember
     from grammars.pushdown.layouts import JsonContext, MemberKey
     from grammars.pushdown.tables import AutomatonTables
@@ -46,14 +52,16 @@ class MemberLexer:
     Args:
         lexer: item i reads key i; its last state is where the first member begins.
         keys: in order of items.
-        labels: bits of the labels that read a key.
+        labels: those that read a key.
         reach: int64, (num_states,), see `reachable_labels`.
+        far_spans: int32, (num_states, 2), see `label_spans`; None where there are no far labels.
     """
 
     lexer: Lexer
     keys: tuple[MemberKey, ...]
-    labels: dict[MemberKey, int]
+    labels: dict[MemberKey, tuple[int, ...]]
     reach: NDArray[np.int64]
+    far_spans: NDArray[np.int32] | None
 
     @property
     def first(self) -> int:
@@ -63,6 +71,10 @@ class MemberLexer:
     def keys_of(self, label: int) -> frozenset[MemberKey]:
         """The keys that end with a label."""
         return frozenset(self.keys[item] for item in self.lexer.items[label - 1])
+
+    def window(self, keys: Iterable[MemberKey]) -> int:
+        """Bits of the labels that read some keys."""
+        return bits_of(label for key in keys for label in self.labels[key])
 
 
 _cache: Final[ByteLru[Hashable, MemberLexer]] = ByteLru(_CACHE_BYTES)
@@ -95,11 +107,12 @@ class MemberLexers:
         key = (members[0].context, *layouts)
         if key not in self._known:
             keys = tuple(dict.fromkeys(key for layout in layouts for key in layout.keys))
-            is_useful = MIN_KEYS <= len(keys) < MAX_WINDOW_LABELS
-            found = self._find((*keys, Closing.BRACKET), members[0].context) if is_useful else None
+            found = self._find(keys, members[0].context) if len(keys) >= MIN_KEYS else None
             if found is not None:
                 base = self._tables.add_dfa(found.lexer.dfa)
                 self._tables.set_reach(base, found.reach)
+                if found.far_spans is not None:
+                    self._tables.set_far_spans(base, found.far_spans)
             self._known[key] = found
         return self._known[key]
 
@@ -108,13 +121,26 @@ class MemberLexers:
         key = (keys, context.gap, context.has_distinct_keys, common)
         known = _cache.get(key)
         if known is None:
-            lexer = self._lexer(keys, context)
-            if len(lexer.items) > MAX_WINDOW_LABELS:
-                return None
-            known = _member_lexer(lexer, keys)
-            dfa = lexer.dfa
-            _cache.put(key, known, dfa.next_state.nbytes + 64 * dfa.num_states + _LEXER_BYTES)
+            known = self._make(keys, context)
+            if known is not None:
+                dfa = known.lexer.dfa
+                num_bytes = dfa.next_state.nbytes + 64 * dfa.num_states + _LEXER_BYTES * len(keys)
+                _cache.put(key, known, num_bytes)
         return known
+
+    def _make(self, keys: tuple[MemberKey, ...], context: JsonContext) -> MemberLexer | None:
+        if len(keys) < MAX_WINDOW_LABELS:
+            keys = (*keys, Closing.BRACKET)
+            lexer = self._lexer(keys, context)
+            if len(lexer.items) <= MAX_WINDOW_LABELS:
+                return _member_lexer(lexer, keys)
+        keys = (Closing.BRACKET, *_as_spelled(keys))
+        try:
+            lexer = self._lexer(keys, context)
+        except LimitExceededError:
+            return None  # a place reads fewer of them
+        ordered = _with_far_labels(lexer, keys)
+        return None if ordered is None else _member_lexer(ordered, keys)
 
     def _lexer(self, keys: tuple[MemberKey, ...], context: JsonContext) -> Lexer:
         if not self._missing_bytes:
@@ -126,12 +152,54 @@ class MemberLexers:
 
 
 def _member_lexer(lexer: Lexer, keys: tuple[MemberKey, ...]) -> MemberLexer:
-    labels = dict.fromkeys(keys, 0)
-    for label, items in enumerate(lexer.items):
+    labels: dict[MemberKey, tuple[int, ...]] = dict.fromkeys(keys, ())
+    for label, items in enumerate(lexer.items, 1):
         for item in items:
-            labels[keys[item]] |= 1 << label
-    reach = reachable_labels(lexer.dfa.next_state, lexer.dfa.label)
-    return MemberLexer(lexer, keys, labels, reach)
+            labels[keys[item]] += (label,)
+    dfa = lexer.dfa
+    reach = reachable_labels(dfa.next_state, dfa.label)
+    is_wide = len(lexer.items) > MAX_WINDOW_LABELS
+    spans = label_spans(dfa.next_state, dfa.label, FIRST_FAR_LABEL) if is_wide else None
+    return MemberLexer(lexer, keys, labels, reach, spans)
+
+
+def _as_spelled(keys: Iterable[MemberKey]) -> list[MemberKey]:
+    """Languages of keys, then declared keys in the order of their spelling."""
+    words = sorted((key for key in keys if isinstance(key, str)), key=spell)
+    return [*(key for key in keys if not isinstance(key, str)), *words]
+
+
+def _with_far_labels(lexer: Lexer, keys: Sequence[MemberKey]) -> Lexer | None:
+    """A lexer with its labels in such an order that those past the near ones may be far.
+
+    None where too many labels read more than a declared key; they come first.
+
+    Args:
+        lexer: item i reads key i.
+        keys: in the order of `_as_spelled`.
+    """
+    word_of = [
+        max((item for item in items if isinstance(keys[item], str)), default=0)
+        for items in lexer.items
+    ]
+    if sum(word == 0 for word in word_of) > MAX_WINDOW_LABELS:
+        return None
+    order = sorted(range(len(word_of)), key=word_of.__getitem__)
+    if order == [*range(len(word_of))]:
+        return lexer
+    dfa = lexer.dfa
+    renumber = np.full(len(order) + 1, NO_LABEL, dfa.label.dtype)
+    renumber[np.array(order) + 1] = np.arange(1, len(order) + 1)
+    relabelled = replace(dfa, label=renumber[dfa.label])
+    return Lexer(relabelled, tuple(lexer.items[old] for old in order), lexer.count_conflict)
+
+
+def bits_of(labels: Iterable[int]) -> int:
+    """Bit l - 1 is set for each label l."""
+    bits = 0
+    for label in labels:
+        bits |= 1 << label - 1
+    return bits
 
 
 def keys_at(member: ObjectMember) -> list[MemberKey]:

@@ -140,11 +140,8 @@ class StateReader:
         shared = self._members.find(members)
         if shared is None:
             return None
-        window = 0
-        for key in keys:
-            window |= shared.labels[key]
         start = shared.first if members[0].is_first else shared.lexer.dfa.start
-        return Reading(atoms, shared.lexer, start, members=shared, window=window)
+        return Reading(atoms, shared.lexer, start, members=shared, window=shared.window(keys))
 
     def _read_terminals(self, atoms: Items) -> Reading:
         self._check_beginnings(atoms)

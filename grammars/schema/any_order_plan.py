@@ -42,6 +42,11 @@ class AnyOrderPlan:
             or (shape.max_properties is not None and shape.required)
         )
 
+    @property
+    def plain_keys(self) -> ObjectEntries | None:
+        """All keys, where a place tells no more than which are written; None where it does."""
+        return None if self._entries.is_counted or self._shape.witnesses else self._entries
+
     def steps(self, place: ObjectPlace) -> Iterator[Step[ObjectPlace]]:
         if place.most == self._shape.max_properties:
             return

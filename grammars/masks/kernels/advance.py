@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from grammars.masks.kernels.lean import lean_helper
 from grammars.masks.kernels.machine import (
     FIRED_CHANGE,
@@ -27,6 +29,8 @@ from grammars.pushdown.columns import (
     CLASSES,
     COUNT_MAX,
     COUNT_MIN,
+    FAR_SET,
+    FAR_SPANS,
     FULL_OUTCOME,
     GOTO,
     IS_BOUNDARY,
@@ -133,6 +137,29 @@ def next_lexer(symbol: Int, lexer: Int, tables: TableArrays) -> int:
 
 
 @lean_helper
+def _is_seen(lexer: int, state: int, tables: TableArrays) -> bool:
+    """Whether a lexer state can reach a label that a structural state reads."""
+    if tables.lexers[lexer, REACH] & tables.states[state, WINDOW] != 0:
+        return True
+    word = tables.states[state, FAR_SET]
+    if word == 0 or lexer == 0:
+        return False
+    span = tables.states[state, FAR_SPANS] + lexer
+    first, last = np.int64(tables.far_spans[span, 0]), np.int64(tables.far_spans[span, 1])
+    if first > last:
+        return False
+    end = word + (last >> 6)
+    word += first >> 6
+    labels = tables.far_sets[word] >> (first & 63) << (first & 63)
+    while word < end:
+        if labels != 0:
+            return True
+        word += 1
+        labels = tables.far_sets[word]
+    return bool(labels << (63 - (last & 63)) != 0)
+
+
+@lean_helper
 def advance(symbol: Int, point: Point, machine: Machine) -> Point:
     """Read one symbol.
 
@@ -142,7 +169,7 @@ def advance(symbol: Int, point: Point, machine: Machine) -> Point:
     for _ in range(2):
         lexer = point.lexer
         following = next_lexer(symbol, lexer, tables)
-        if tables.lexers[following, REACH] & tables.states[point.state, WINDOW] == 0:
+        if not _is_seen(following, point.state, tables):
             label = int(tables.lexers[lexer, LABEL])
             if label == 0:
                 return refused()

@@ -18,7 +18,9 @@ Int: TypeAlias = "int | np.int64"
 """Given as np.int64: a kernel is compiled anew for each type of integer, and for each literal."""
 
 Tokens: TypeAlias = "tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]"
-Tables: TypeAlias = "tuple[Ints, NDArray[np.int32], Symbols, Ints, Ints, Ints]"
+Tables: TypeAlias = (
+    "tuple[Ints, NDArray[np.int32], Symbols, Ints, Ints, Ints, NDArray[np.int32], Ints]"
+)
 Arrays: TypeAlias = "tuple[Ints, Ints, Ints, Ints, Ints]"
 """A `Trie`, `TableArrays` and a `Workspace` as plain tuples, see `lean`."""
 

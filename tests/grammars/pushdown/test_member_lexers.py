@@ -13,6 +13,7 @@ from grammars.pushdown.layout import ALL_LABELS, StateColumn
 from grammars.spec import JsonSchema
 from tests.support.tokenizers import tiny_vocabulary
 
+MANY = [f"{letter}{number}" for letter in "aé" for number in range(50)]
 NAMES = ["a", "ab", "abc", "a,", "1", "12", "é", "éé", 'a"b', "true", "ru"]
 SCHEMAS: dict[str, dict[str, object]] = {
     "optional": {"properties": {name: {"type": "integer"} for name in NAMES}},
@@ -36,6 +37,28 @@ SCHEMAS: dict[str, dict[str, object]] = {
              "additionalProperties": False},
         ]
     },
+    "many": {"properties": {name: {"type": "null"} for name in MANY}},
+    "many, closed, some required": {
+        "properties": {name: {"type": "null"} for name in MANY},
+        "required": MANY[7::19],
+        "additionalProperties": False,
+    },
+    "many, counted": {
+        "properties": {name: {"type": "null"} for name in MANY},
+        "minProperties": 2,
+        "maxProperties": 3,
+    },
+    "many, groups": {
+        "properties": {name: {"type": "null"} for name in MANY},
+        "patternProperties": {"^a": {"type": ["null", "integer"]}, "2$": {"enum": [None, []]}},
+    },
+    "many, either": {
+        "anyOf": [
+            {"properties": {name: {"const": 1} for name in MANY}, "required": ["a3"]},
+            {"properties": {name: {"type": "integer"} for name in MANY[10:] + NAMES},
+             "additionalProperties": {"type": "null"}},
+        ]
+    },
 }  # fmt: skip
 
 
@@ -44,15 +67,15 @@ def compiled(name: str, **options):
     return compile_grammar(JsonSchema(json.dumps(schema), **options), tiny_vocabulary())
 
 
+@pytest.mark.parametrize("order", ["schema", "any"])
 @pytest.mark.parametrize("whitespace", ["single", "compact"])
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_masks_are_those_of_lexers_without_windows(name, whitespace, monkeypatch):
-    windowed = compiled(name, whitespace=whitespace)
+def test_masks_are_those_of_lexers_without_windows(name, whitespace, order, monkeypatch):
+    options = {"whitespace": whitespace, "property_order": order}
+    windowed = compiled(name, **options)
     with monkeypatch.context() as patch:
         patch.setattr(member_lexers, "MIN_KEYS", 10**6)
-        texts = [
-            walk(compiled(name, whitespace=whitespace), random.Random(seed)) for seed in range(30)
-        ]
+        texts = [walk(compiled(name, **options), random.Random(seed)) for seed in range(12)]
     for tokens, masks in texts:
         matcher = windowed.matcher()
         for token_id, mask in zip([*tokens, None], masks, strict=True):
