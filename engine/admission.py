@@ -55,6 +55,22 @@ def check_request(request: Request, config: RequestLimits, padded_vocab_size: in
         _check_closing(request, config)
 
 
+def check_unused(request: Request, live: Iterable[Request]) -> None:
+    """Refuse a request whose id, or whose constraint, is that of one under way.
+
+    Raises:
+        InvalidRequestError: names the field and the way out.
+    """
+    for other in live:
+        if other.request_id == request.request_id:
+            raise InvalidRequestError("request_id", f"{request.request_id} is in use")
+        if request.constraint is not None and other.constraint is request.constraint:
+            raise InvalidRequestError(
+                "constraint",
+                f"it is the state of {other.request_id}; make one for each request",
+            )
+
+
 def _check_prompt(
     token_ids: tuple[int, ...], max_len: int, config: RequestLimits, padded_vocab_size: int
 ) -> None:

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 from typing import TYPE_CHECKING
 
-from engine.admission import check_request
+from engine.admission import check_request, check_unused
 from engine.advance import Ending, advance, force_text, isolate, prepare_drafts
 from engine.block_pool import BlockPool
 from engine.bursts import Bursts
@@ -14,7 +14,6 @@ from engine.device.bitmask import bitmask_width
 from engine.device.current_device import current_device
 from engine.device.mask_pool import MaskPool
 from engine.drafts import PromptLookup
-from engine.errors import InvalidRequestError
 from engine.output import FinishReason, RequestOutput
 from engine.prefix_cache import PrefixCache
 from engine.scheduler import Scheduler
@@ -97,28 +96,15 @@ class Engine:
             InvalidRequestError: it could never run, or its id or its constraint is in use.
         """
         self.check_request(request)
-        if request.request_id in self._sequences:
-            raise InvalidRequestError("request_id", f"{request.request_id} is in use")
-        for live in self._sequences.values():
-            if request.constraint is not None and live.request.constraint is request.constraint:
-                raise InvalidRequestError(
-                    "constraint",
-                    f"it is the state of {live.request.request_id}; make one for each request",
-                )
+        check_unused(request, (live.request for live in self._sequences.values()))
         sequence = Sequence.from_request(
             request,
             arrival=next(self._arrivals),
             eos_token_ids=self.info.eos_token_ids,
             max_model_len=self.config.max_model_len,
+            forced_text=self.config.forced_text,
+            lookup=PromptLookup() if self.config.max_draft_tokens > 0 else None,
         )
-        # Log probabilities are of sampled tokens, so a request that wants them has all sampled.
-        sequence.forces_text = (
-            self.config.forced_text
-            and request.sampling.num_logprobs is None
-            and request.prompt_scoring is None
-        )
-        if self.config.max_draft_tokens > 0:
-            sequence.lookup = PromptLookup()
         self._sequences[request.request_id] = sequence
         self._arrived.append(sequence)
         self._scheduler.add(sequence)

@@ -71,8 +71,19 @@ class Sequence:
         arrival: int,
         eos_token_ids: tuple[int, ...] = (),
         max_model_len: int,
+        forced_text: bool = False,
+        lookup: PromptLookup | None = None,
     ) -> Sequence:
-        """A sequence of which nothing is computed yet."""
+        """A sequence of which nothing is computed yet.
+
+        Args:
+            request: what was asked.
+            arrival: running number of the request.
+            eos_token_ids: of the model.
+            max_model_len: tokens of prompt and output together at most.
+            forced_text: whether text may be forced, where the request lets it.
+            lookup: finds drafts; None: there are none.
+        """
         prompt_len = len(request.prompt_token_ids)
         scoring = request.prompt_scoring
         return cls(
@@ -83,6 +94,9 @@ class Sequence:
             max_len=min(prompt_len + request.sampling.max_tokens, max_model_len),
             token_ids=list(request.prompt_token_ids),
             num_scored_tokens=prompt_len if scoring is None else scoring.start,
+            # Log probabilities are of sampled tokens, so who wants them has all tokens sampled.
+            forces_text=forced_text and request.sampling.num_logprobs is None and scoring is None,
+            lookup=lookup,
         )
 
     @property
