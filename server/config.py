@@ -192,7 +192,7 @@ def hash_api_key(key: str) -> bytes:
         ValueError: the key is empty.
     """
     if not key.strip():
-        raise ValueError("api_key: empty keys are not allowed")
+        raise ValueError("an empty key is not allowed")
     return hashlib.sha256(key.strip().encode()).digest()
 
 

@@ -21,6 +21,8 @@ from typing import (
 )
 from typing import Union as TypingUnion
 
+from engine.errors import InvalidConfigError
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
@@ -75,6 +77,10 @@ def read_flags(
         kind: the configuration.
         parsed: from a parser with `add_flags` of `kind`.
         others: fields that have no flag.
+
+    Raises:
+        ValueError: a value is refused; the message names flags, where the configuration's own
+            names fields.
     """
     given = {
         field.name: value
@@ -82,7 +88,22 @@ def read_flags(
         if (value := getattr(parsed, field.name, None)) is not None
     }
     as_fields = {name: tuple(v) if isinstance(v, list) else v for name, v in given.items()}
-    return kind(**as_fields, **others)
+    try:
+        return kind(**as_fields, **others)
+    except (ValueError, InvalidConfigError) as error:
+        raise ValueError(_with_flags(str(error), kind)) from error
+
+
+def _with_flags(message: str, kind: type[Configuration]) -> str:
+    """A message with the flag for each field in it; one that is a plain word stands in front."""
+    names = [field.name for field in dataclasses.fields(kind)]
+    plain = "|".join(name for name in names if "_" not in name)
+    compound = "|".join(name for name in names if "_" in name)
+    return re.sub(
+        rf"^(?:{plain})(?=[:=])|\b(?:{compound})\b",
+        lambda found: f"--{found[0].replace('_', '-')}",
+        message,
+    )
 
 
 def explain_fields(kind: type[Configuration]) -> dict[str, str]:

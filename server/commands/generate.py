@@ -49,8 +49,12 @@ def main(arguments: list[str]) -> int:
         EngineError: the model or an option is refused.
         ServerError: the model cannot be had, or the prompt does not fit.
     """
-    parsed = _parser().parse_args(arguments)
-    engine_config = read_flags(EngineConfig, parsed)
+    parser = _parser()
+    parsed = parser.parse_args(arguments)
+    try:
+        engine_config = read_flags(EngineConfig, parsed)
+    except ValueError as refusal:
+        parser.error(str(refusal))
     spec = _spec(parsed)
     console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
     folder = resolve_model(parsed.model, progress=TerminalProgress()).path

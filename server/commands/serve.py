@@ -118,5 +118,8 @@ def _api_key_hashes(key_file: Path | None) -> tuple[bytes, ...]:
         if not hashes:
             raise ValueError(f"--api-key-file: {key_file} holds no key")
     if (key := os.environ.get(_API_KEY_VARIABLE)) is not None:
-        hashes += (hash_api_key(key),)
+        try:
+            hashes += (hash_api_key(key),)
+        except ValueError as error:
+            raise ValueError(f"{_API_KEY_VARIABLE}: {error}") from error
     return hashes

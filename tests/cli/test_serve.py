@@ -76,7 +76,7 @@ def test_announcements_are_shown(served, capsys):
     ("content", "variable", "message"),
     [
         ("# none\n", None, "holds no key"),
-        ("key\n", "", "api_key: empty keys are not allowed"),
+        ("key\n", "", "TIGHTROPE_API_KEY: an empty key is not allowed"),
     ],
 )
 def test_keys_that_are_asked_for_but_missing_are_refused(
@@ -117,9 +117,22 @@ def test_a_key_file_that_cannot_be_read_is_refused_below_a_short_usage(
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["--port", "99999"], 2, "port: 99999 is not in 0..65535"),
+        (["--port", "99999"], 2, "error: --port: 99999 is not in 0..65535"),
+        (["--max-body-bytes", "0"], 2, "error: --max-body-bytes: 0 is not positive"),
+        (["--block-size", "0"], 2, "error: --block-size=0: must be at least 1"),
+        (["--tls-cert-file", "x"], 2, "error: --tls-cert-file and --tls-key-file: give both or"),
+        (
+            ["--cors-origins", "x"],
+            2,
+            "error: --cors-origins: 'x' is not an origin; write scheme and host",
+        ),
+        (
+            ["--num-blocks", "9", "--kv-cache-bytes", "9"],
+            2,
+            "error: --num-blocks=9: give either --num-blocks or --kv-cache-bytes, not both",
+        ),
         (["--dtype", "int4"], 2, "invalid choice: 'int4'"),
-        (["--engine-silence-s", "1"], 2, "must be more than twice engine_heartbeat_s=1"),
+        (["--engine-silence-s", "1"], 2, "must be more than twice --engine-heartbeat-s=1"),
         (["--max-wings", "2"], 2, "unrecognized arguments: --max-wings 2"),
         (["--max-model", "2"], 2, "unrecognized arguments: --max-model 2"),  # no abbreviations
     ],
@@ -136,6 +149,8 @@ def test_an_unknown_grammar_backend_is_told_before_anything_is_loaded(capsys):
     assert capsys.readouterr().err.startswith("tightrope: no grammar backend 'guesser'; there are ")
 
 
-def test_a_setting_that_the_engine_refuses_is_told_in_one_line(tiny_folder, capsys):
-    assert main(["serve", str(tiny_folder), "--block-size", "0"]) == 1
-    assert capsys.readouterr().err == "tightrope: block_size=0: must be at least 1\n"
+def test_generate_tells_flags_too(tiny_folder, capsys):
+    with pytest.raises(SystemExit) as ending:
+        main(["generate", "hi", "--model", str(tiny_folder), "--max-num-seqs", "0"])
+    assert ending.value.code == 2
+    assert "error: --max-num-seqs=0: must be at least 1" in capsys.readouterr().err

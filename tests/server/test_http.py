@@ -222,7 +222,7 @@ def test_keys_guard_every_path_but_health_and_ready():
 
 
 def test_empty_keys_are_refused():
-    with pytest.raises(ValueError, match="empty keys are not allowed"):
+    with pytest.raises(ValueError, match="an empty key is not allowed"):
         hash_api_key(" ")
 
 
