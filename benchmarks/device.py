@@ -223,8 +223,9 @@ def _print(cells: Sequence[MaskTime], decode: Sequence[DecodeTime], note: str) -
         )
     for entry in decode:
         print(
-            f"decode step, batch {entry.batch_size}: {entry.step_us:,.0f} µs, "
-            f"{entry.step_us / entry.floor_us:.2f} times weights over bandwidth"
+            f"decode step, batch {entry.batch_size}: {entry.step_us:,.0f} µs in a burst, "
+            f"{entry.step_us / entry.floor_us:.2f} times weights over bandwidth; by the host "
+            f"{entry.graph_us:,.0f} µs as a graph, {entry.launched_us:,.0f} µs kernel by kernel"
         )
 
 

@@ -38,6 +38,7 @@ class EngineConfig:
             beginning.
         forced_text: append tokens that must follow without a forward pass for each.
         max_draft_tokens: tokens that prompt lookup drafts per sequence and step; 0 is off.
+        cuda_graphs: on CUDA, record the launches of small steps once and replay them.
         max_burst_steps: decode steps that the device runs without the host in between, where
             nothing requires the host; 1 is off. A stream then gets that many tokens at once.
         mask_pool_bytes: memory of the mask rows that are kept where the logits are; None: 16 MiB
@@ -63,6 +64,7 @@ class EngineConfig:
     prefix_cache: bool = True
     forced_text: bool = True
     max_draft_tokens: int = 0
+    cuda_graphs: bool = True
     max_burst_steps: int = 1
     mask_pool_bytes: int | None = None
     automata_bytes: int = 256 * 1024**2

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from engine.block_pool import NULL_BLOCK
+from engine.decode_inputs import DecodeInputs
 from engine.device.automata import FREE
 from engine.sampler.draw import RowParams, usable_temperature
+from engine.transfer import copy_from_host
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,10 +57,7 @@ class DecodeBuffers:
         def zeros(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
             return torch.zeros(shape, dtype=dtype, device=device)
 
-        self.token_ids = zeros((size,), torch.int64)
-        self.positions = zeros((size,), torch.int64)
-        self.seq_lens = zeros((size,), torch.int32)
-        self.block_tables = zeros((size, max_blocks), torch.int32)
+        self.inputs = DecodeInputs(size, max_blocks, device)
         self.states = zeros((size,), torch.int32)
         self.is_live = zeros((size,), torch.int32)
         self.is_greedy = zeros((size,), torch.bool)
@@ -67,8 +65,6 @@ class DecodeBuffers:
         self.step = zeros((1,), torch.int64)
         self.chosen = zeros((max_steps, size), torch.int64)
         self.is_usable = zeros((max_steps, size), torch.bool)
-        self.logits_rows = torch.arange(size, device=device)
-        self.query_start = np.arange(size + 1, dtype=np.int32)
         self.params = RowParams(
             temperature=torch.ones((size, 1), device=device),
             top_k=torch.full((size, 1), vocab_size, dtype=torch.int64, device=device),
@@ -81,35 +77,31 @@ class DecodeBuffers:
 
     def clear(self) -> None:
         """Make every row padding."""
+        self.inputs.clear()
         self.is_live.zero_()
-        self.block_tables.fill_(NULL_BLOCK)
-        self.positions.zero_()
-        self.seq_lens.fill_(1)
         self.states.fill_(FREE)
         self.step.zero_()
 
     def load(self, rows: Sequence[DecodingRow]) -> None:
         """Put the sequences in; what is left over pads: it attends to the null block alone."""
-        size, max_blocks = self.block_tables.shape
-        tables = np.full((size, max_blocks), NULL_BLOCK, np.int32)
-        for index, row in enumerate(rows):
-            tables[index, : len(row.block_ids)] = row.block_ids
-        num_steps = len(rows[0].uniforms)
+        size, num_steps = len(self.states), len(rows[0].uniforms)
 
         def fill(target: torch.Tensor, values: list[float] | list[int], padding: float) -> None:
-            padded = [*values, *[padding] * (size - len(rows))]
-            target.copy_(torch.tensor(padded, dtype=target.dtype).view(target.shape))
+            padded = np.full(size, padding, np.float64)
+            padded[: len(rows)] = values
+            copy_from_host(padded.reshape(target.shape), target)
 
-        self.block_tables.copy_(torch.from_numpy(tables))
-        fill(self.token_ids, [row.token_id for row in rows], 0)
-        fill(self.positions, [row.position for row in rows], 0)
-        fill(self.seq_lens, [row.position + 1 for row in rows], 1)
+        self.inputs.load(
+            [row.token_id for row in rows],
+            [row.position for row in rows],
+            [row.block_ids for row in rows],
+        )
         fill(self.states, [row.state for row in rows], FREE)
         fill(self.is_live, [1] * len(rows), 0)
         fill(self.is_greedy, [int(row.temperature == 0) for row in rows], 1)
         fill(self.params.temperature, [usable_temperature(row.temperature) for row in rows], 1)
         fill(self.params.min_p, [row.min_p for row in rows], 0.0)
-        uniforms = torch.zeros((num_steps, size), dtype=torch.float64)
-        uniforms[:, : len(rows)] = torch.tensor([row.uniforms for row in rows]).T
-        self.uniforms[:num_steps].copy_(uniforms)
+        uniforms = np.zeros((num_steps, size))
+        uniforms[:, : len(rows)] = np.array([row.uniforms for row in rows]).T
+        copy_from_host(uniforms, self.uniforms[:num_steps])
         self.step.zero_()

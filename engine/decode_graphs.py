@@ -9,15 +9,14 @@ Elsewhere the very same function runs eagerly: it is what tests compare with the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 
-from engine.attention.context import AttentionContext
-from engine.attention.interface import CONTEXT_KEYWORD
 from engine.decode_buffers import DecodeBuffers
+from engine.decode_inputs import run_decodes
 from engine.device.automata import advance_states
+from engine.device.capture import capture, graph_pool
 from engine.device.shaping import shape_logits
 from engine.sampler.draw import draw_tokens_by
 from engine.sampler.sampler import largest_logits
@@ -31,10 +30,6 @@ if TYPE_CHECKING:
     from engine.decode_buffers import DecodingRow
     from engine.device.automata import ResidentAutomata
     from engine.kv_cache import KVCache
-
-_WARM_UP_STEPS: Final = 2
-"""Before a capture, so that kernels are compiled and libraries have their workspaces (CUDA C++
-Programming Guide, section "CUDA Graphs"; torch.cuda.graph wants a warm-up on a side stream)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +81,7 @@ class DecodeGraphs:
         self._device = model.device
         self._buffers: dict[int, DecodeBuffers] = {}
         self._steps: dict[tuple[int, bool], Callable[[], None]] = {}
-        # Graphs run one after the other and leave nothing in their memory, so they share it.
-        self._graph_pool = torch.cuda.graph_pool_handle() if self._device.type == "cuda" else None
+        self._graph_pool = graph_pool(model.device)
 
     @property
     def max_num_rows(self) -> int:
@@ -103,13 +97,7 @@ class DecodeGraphs:
         """
         num_steps = len(rows[0].uniforms)
         size = next(size for size in self._batch_sizes if size >= len(rows))
-        buffers = self._buffers.get(size)
-        if buffers is None:
-            buffers = self._buffers[size] = DecodeBuffers(size, *self._sizes, self._device)
-        draws = any(row.temperature > 0 for row in rows)
-        step = self._steps.get((size, draws))
-        if step is None:
-            step = self._steps[size, draws] = self._make_step(buffers, draws=draws)
+        buffers, step = self._step_of(size, draws=any(row.temperature > 0 for row in rows))
         buffers.load(rows)
         for _ in range(num_steps):
             step()
@@ -119,31 +107,29 @@ class DecodeGraphs:
             is_usable=buffers.is_usable[:num_steps, : len(rows)].cpu().clone(),
         )
 
-    def _make_step(self, buffers: DecodeBuffers, *, draws: bool) -> Callable[[], None]:
-        """A callable that decodes one token: a captured graph on CUDA, else the function."""
+    @torch.inference_mode()
+    def prepare(self) -> None:
+        """Make the steps of all sizes now, instead of when a batch first has them."""
+        for size in reversed(self._batch_sizes):
+            for draws in (False, True):
+                self._step_of(size, draws=draws)
 
-        def step() -> None:
-            self._step(buffers, draws=draws)
-
-        if self._device.type != "cuda":
-            return step
-        # While every row is padding, a step changes the null block alone.
-        buffers.clear()
-        stream = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call]  # torch's
-        stream.wait_stream(torch.cuda.current_stream(self._device))
-        with torch.cuda.stream(stream):
-            for _ in range(_WARM_UP_STEPS):
-                buffers.step.zero_()
-                step()
-        torch.cuda.current_stream(self._device).wait_stream(stream)
-        graph = torch.cuda.CUDAGraph()
-        # Other threads may do with the device what they like.
-        with torch.cuda.graph(graph, pool=self._graph_pool, capture_error_mode="thread_local"):
-            step()
-        return graph.replay
+    def _step_of(self, size: int, *, draws: bool) -> tuple[DecodeBuffers, Callable[[], None]]:
+        """The tensors of a size, and what decodes one token of each row."""
+        buffers = self._buffers.get(size)
+        if buffers is None:
+            buffers = self._buffers[size] = DecodeBuffers(size, *self._sizes, self._device)
+        step = self._steps.get((size, draws))
+        if step is None:
+            # While every row is padding, a step changes the null block alone.
+            buffers.clear()
+            step = capture(lambda: self._step(buffers, draws=draws), self._device, self._graph_pool)
+            self._steps[size, draws] = step
+        return buffers, step
 
     def _step(self, buffers: DecodeBuffers, *, draws: bool) -> None:
-        logits = self._logits(buffers)
+        inputs = buffers.inputs
+        logits = run_decodes(self._model, self._kv_cache, self._backend, inputs).float()
         tensors = self.automata.tensors
         row_ids = tensors.row_of_state.index_select(0, buffers.states)
         shape_logits(logits, tensors.mask_rows, row_ids, None)
@@ -157,38 +143,9 @@ class DecodeGraphs:
         # A token is always allowed, unless no logit was finite: then the host ends the sequence.
         states, _ = advance_states(tensors, buffers.states, tokens)
         buffers.states.copy_(states)
-        buffers.token_ids.copy_(tokens)
-        buffers.positions.add_(buffers.is_live)
-        buffers.seq_lens.add_(buffers.is_live)
+        inputs.token_ids.copy_(tokens)
+        inputs.positions.add_(buffers.is_live)
         buffers.step.add_(1)
-
-    def _logits(self, buffers: DecodeBuffers) -> torch.Tensor:
-        """float32, (size, padded_vocab_size)."""
-        block_size = self._kv_cache.block_size
-        block = (buffers.positions // block_size).unsqueeze(1)
-        block_ids = buffers.block_tables.gather(1, block)[:, 0].long()
-        on_host = buffers.block_tables.device.type == "cpu"
-        size = len(buffers.token_ids)
-        context = AttentionContext(
-            kv_cache=self._kv_cache,
-            backend=self._backend,
-            query_start=buffers.query_start,
-            # A backend for CUDA does not look at the host's arrays when every sequence decodes.
-            seq_lens=buffers.seq_lens.numpy() if on_host else np.ones(size, np.int32),
-            block_tables=buffers.block_tables.numpy() if on_host else np.ones((size, 1), np.int32),
-            slot_mapping=block_ids * block_size + buffers.positions % block_size,
-            device_block_tables=buffers.block_tables,
-            device_seq_lens=buffers.seq_lens,
-        )
-        output = self._model(
-            input_ids=buffers.token_ids.unsqueeze(0),
-            position_ids=buffers.positions.unsqueeze(0),
-            use_cache=False,
-            logits_to_keep=buffers.logits_rows,
-            **{CONTEXT_KEYWORD: context},
-        )
-        logits: torch.Tensor = output.logits[0].float()
-        return logits
 
 
 def graph_batch_sizes(max_num_seqs: int, row_multiple: int) -> list[int]:

@@ -9,11 +9,9 @@ import torch
 
 from engine.attention.cpu_backend import CpuAttention
 from engine.batch_invariance import MAX_PROBE_SEQS, find_row_multiple
-from engine.decode_graphs import DecodeGraphs, graph_batch_sizes
-from engine.device.automata import ResidentAutomata
-from engine.device.bitmask import bitmask_width
 from engine.device.current_device import current_device
 from engine.engine import Engine
+from engine.graph_loader import GraphLoader
 from engine.kv_cache import KVCache, bytes_per_token, cache_dtype
 from engine.load_guard import check_architecture, check_numbers, eager_logits, measure_layers
 from engine.model_folder import context_len, eos_token_ids, load_model
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
     from engine.attention.context import AttentionBackend
     from engine.config import EngineConfig
     from engine.kv_cache import LayerShape
-    from engine.resolved_config import ResolvedConfig
     from engine.step_batch import TokenSpan
 
 logger = logging.getLogger(__name__)
@@ -154,11 +151,13 @@ def _build_engine(
         warm_up_decoding(
             runner, block_size=resolved.block_size, max_model_len=resolved.max_model_len
         )
+        progress("CUDA graphs")
+    loader = GraphLoader(model, kv_cache, backend, resolved, padded_vocab_size)
     return Engine(
-        runner,
+        loader.runner_with_graphs(runner, expected),
         resolved,
         info,
-        graphs=_decode_graphs(model, kv_cache, backend, resolved, padded_vocab_size, row_multiple),
+        graphs=loader.decode_graphs(row_multiple or 1),
     )
 
 
@@ -169,31 +168,6 @@ def _attention_backend(device: torch.device) -> AttentionBackend:
     from engine.attention.cuda_backend import CudaAttention
 
     return CudaAttention()
-
-
-def _decode_graphs(
-    model: PreTrainedModel,
-    kv_cache: KVCache,
-    backend: AttentionBackend,
-    config: ResolvedConfig,
-    padded_vocab_size: int,
-    row_multiple: int | None,
-) -> DecodeGraphs | None:
-    """None where bursts are off."""
-    if config.max_burst_steps == 1:
-        return None
-    return DecodeGraphs(
-        model,
-        kv_cache,
-        backend,
-        ResidentAutomata(
-            bitmask_width(padded_vocab_size), max_bytes=config.automata_bytes, device=config.device
-        ),
-        batch_sizes=graph_batch_sizes(config.max_num_seqs, row_multiple or 1),
-        max_blocks=-(-config.max_model_len // config.block_size),
-        max_steps=config.max_burst_steps,
-        vocab_size=padded_vocab_size,
-    )
 
 
 def _find_row_multiple(

@@ -18,7 +18,7 @@ from engine.model_runner import ModelRunner
 from engine.step_batch import TokenSpan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from transformers import PreTrainedModel
 
@@ -96,7 +96,7 @@ def check_numbers(
     expected: torch.Tensor,
     dtype: torch.dtype,
 ) -> None:
-    """Compare prefill, a second chunk and decodes through a small pool with `eager_logits`.
+    """Run `check_runner` through a small pool of its own.
 
     Args:
         model: with our attention set.
@@ -108,13 +108,35 @@ def check_numbers(
     Raises:
         ModelRefusedError: the logits differ by more than rounding explains.
     """
-    block_size = 8
-    kv_cache = KVCache(
-        shapes, num_blocks=_PROBE_LEN, block_size=block_size, dtype=dtype, device=model.device
-    )
-    runner = ModelRunner(model, kv_cache, backend)
+    kv_cache = KVCache(shapes, num_blocks=8, block_size=8, dtype=dtype, device=model.device)
+    # Blocks out of order on purpose.
+    check_runner(ModelRunner(model, kv_cache, backend), [5, 2, 7], model=model, expected=expected)
+
+
+def num_probe_blocks(block_size: int) -> int:
+    """Blocks that `check_runner` writes."""
+    return -(-_PROBE_LEN // block_size)
+
+
+def check_runner(
+    runner: ModelRunner,
+    block_ids: Sequence[int],
+    *,
+    model: PreTrainedModel,
+    expected: torch.Tensor,
+) -> None:
+    """Compare prefill, a second chunk and decodes with `eager_logits`.
+
+    Args:
+        runner: of the model.
+        block_ids: `num_probe_blocks` of its pool, which are overwritten.
+        model: with our attention set.
+        expected: `eager_logits` of the same weights.
+
+    Raises:
+        ModelRefusedError: the logits differ by more than rounding explains.
+    """
     token_ids = _probe_token_ids(model).tolist()
-    block_ids = [5, 2, 7]  # out of order on purpose
     for start, end in ((0, 10), (10, 21), (21, 22), (22, 23), (23, 24)):
         logits = runner.run([TokenSpan(token_ids[start:end], start, block_ids, num_logits=1)])
         wanted = expected[end - 1]

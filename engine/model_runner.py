@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
     from engine.attention.context import AttentionBackend
+    from engine.forward_graphs import ForwardGraphs
     from engine.kv_cache import KVCache
     from engine.step_batch import TokenSpan
 
@@ -29,6 +30,7 @@ class ModelRunner:
         kv_cache: the pool.
         backend: computes the attention.
         row_multiple: rows are padded to a multiple of this, see `batch_invariance`.
+        graphs: run the steps that are small enough; None: no step is.
     """
 
     def __init__(
@@ -38,11 +40,13 @@ class ModelRunner:
         backend: AttentionBackend,
         *,
         row_multiple: int = 1,
+        graphs: ForwardGraphs | None = None,
     ) -> None:
         self._model = model
         self._kv_cache = kv_cache
         self._backend = backend
         self._row_multiple = row_multiple
+        self._graphs = graphs
         self._device = model.device
 
     @torch.inference_mode()
@@ -51,12 +55,14 @@ class ModelRunner:
 
         Returns:
             Logits, float32, (num_logits, padded_vocab_size), on the model's device: one row for
-            each token whose logits a span wants, in order. Owned by the caller, who may change
-            them.
+            each token whose logits a span wants, in order. Valid until the next step; the caller
+            may change them.
         """
         batch = StepBatch.from_spans(
             spans, block_size=self._kv_cache.block_size, row_multiple=self._row_multiple
         )
+        if self._graphs is not None and self._graphs.can_run(batch):
+            return self._graphs.run(batch)
         context = AttentionContext(
             kv_cache=self._kv_cache,
             backend=self._backend,

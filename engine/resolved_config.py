@@ -51,6 +51,7 @@ class ResolvedConfig:
     prefix_cache: bool
     forced_text: bool
     max_draft_tokens: int
+    cuda_graphs: bool
     max_burst_steps: int
     mask_pool_bytes: int
     automata_bytes: int
@@ -147,6 +148,7 @@ def resolve_config(
         prefix_cache=config.prefix_cache,
         forced_text=config.forced_text,
         max_draft_tokens=config.max_draft_tokens,
+        cuda_graphs=config.cuda_graphs,
         max_burst_steps=config.max_burst_steps,
         mask_pool_bytes=config.mask_pool_bytes
         or (CPU_MASK_POOL_BYTES if device.type == "cpu" else CUDA_MASK_POOL_BYTES),

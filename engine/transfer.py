@@ -1,4 +1,4 @@
-"""to_device: small things from the host to the device of the logits, without waiting for it."""
+"""Small things from the host to the device of the logits, without waiting for it."""
 
 from __future__ import annotations
 
@@ -33,3 +33,12 @@ def to_device(
     if device.type == "cpu":
         return on_host
     return on_host.pin_memory().to(device, non_blocking=True)
+
+
+def copy_from_host(values: NDArray[np.generic], target: torch.Tensor) -> None:
+    """Copy an array into a tensor that stays where it is, without waiting as `to_device` does."""
+    on_host = torch.from_numpy(values).to(target.dtype)  # on a device it would wait
+    if target.device.type == "cpu":
+        target.copy_(on_host)
+    else:
+        target.copy_(on_host.pin_memory(), non_blocking=True)
