@@ -164,10 +164,13 @@ def mixed_requests():
 
 def test_an_engine_gives_the_same_tokens(monkeypatch):
     """On the CPU by the same functions, uncaptured."""
-    options = {"max_num_seqs": 8, "max_num_batched_tokens": 32, "max_draft_tokens": 3}
-    expected = run_all(tiny_engine(**options), mixed_requests())
+
+    def engine_of_few_tokens():
+        return tiny_engine(max_num_seqs=8, max_num_batched_tokens=32, max_draft_tokens=3)
+
+    expected = run_all(engine_of_few_tokens(), mixed_requests())
     monkeypatch.setattr(GraphLoader, "_on_cuda", True)
-    engine = tiny_engine(**options)
+    engine = engine_of_few_tokens()
     assert engine._runner._graphs is not None
     finished = run_all(engine, mixed_requests())
     for name, one in expected.items():
@@ -205,6 +208,7 @@ def test_bursts_that_cannot_be_captured_are_off(monkeypatch, caplog):
 def test_all_steps_of_bursts_are_made_while_the_model_loads(monkeypatch):
     monkeypatch.setattr(GraphLoader, "_on_cuda", True)
     engine = tiny_engine(max_burst_steps=4, max_num_seqs=3)
+    assert engine._bursts is not None
     made = set(engine._bursts._graphs._steps)
     assert {draws for _, draws in made} == {False, True}
     assert max(size for size, _ in made) >= 3
