@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from benchmarks.bar_chart import bar_chart
-from benchmarks.device_steps import METHODS, make_parts
+from benchmarks.device_steps import METHODS, STEPS_IN_GRAPH, make_parts
 from benchmarks.flags import add_count, add_output_flag, add_tokenizer_flags, positive
 from benchmarks.machine import describe_run
 from benchmarks.report import write_json
@@ -183,6 +183,7 @@ def _measure(
 
 def _parts_us(parts: Parts, num_steps: int, device: torch.device) -> dict[str, float]:
     """Microseconds of a whole step and of its parts, after steps in which every mask is met."""
+    steps_a_call = STEPS_IN_GRAPH if "replay" in parts else 1
     on_device = device.type == "cuda"
     clock = time.perf_counter if on_device else time.process_time
     if on_device:
@@ -204,7 +205,10 @@ def _parts_us(parts: Parts, num_steps: int, device: torch.device) -> dict[str, f
             times[_WHOLE].append(before - began)
     finally:
         gc.enable()
-    return {name: 1e6 * sorted(of_part)[num_steps // 2] for name, of_part in times.items()}
+    return {
+        name: 1e6 * sorted(of_part)[num_steps // 2] / steps_a_call
+        for name, of_part in times.items()
+    }
 
 
 def _print(cells: Sequence[MaskTime], decode: Sequence[DecodeTime], note: str) -> None:

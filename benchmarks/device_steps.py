@@ -42,7 +42,11 @@ METHODS: Final = (
 
 
 Parts: TypeAlias = "Mapping[str, Callable[[], None]]"
-"""What a step does, in order: name -> function."""
+"""What a call does, in order: name -> function."""
+
+STEPS_IN_GRAPH: Final = 16
+"""Of the resident method on CUDA: there a step's kernels stand in the graph of a whole decode step,
+within a burst, so one launch and one wait for each step would not be theirs."""
 
 
 class Replay:
@@ -71,7 +75,8 @@ def make_parts(method: str, vocabulary: Vocabulary, logits: torch.Tensor) -> Par
     """The parts of a step that applies all masks to `logits` in place and advances every sequence.
 
     `fill`: the masks, or their names, on the host; `copy`: them to the device; `apply`: to the
-    logits; `advance`: every sequence by its token. A graph is one part: `replay`.
+    logits; `advance`: every sequence by its token. A graph is one part, `replay`, and takes
+    STEPS_IN_GRAPH steps.
 
     Args:
         method: one of METHODS.
@@ -155,8 +160,9 @@ def _resident_parts(compiled: CompiledGrammar, replay: Replay, logits: torch.Ten
     torch.cuda.current_stream().wait_stream(stream)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        apply()
-        advance()
+        for _ in range(STEPS_IN_GRAPH):
+            apply()
+            advance()
     return {"replay": graph.replay}
 
 
