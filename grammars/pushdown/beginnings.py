@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grammars.pushdown.configs import GrammarThen, PartThen, ValueThen
-from grammars.pushdown.items import Item, distinct_items
+from grammars.pushdown.items import Item, merged_items
 from grammars.pushdown.parts import is_nullable
 from grammars.spec import Cfg, Either, Embed, JsonObject, JsonSchema, Repeat, Sequence
 
@@ -38,8 +38,8 @@ class Beginnings:
         Raises:
             GrammarError: an embedded spec is refused.
         """
-        return distinct_items(
-            Item(item.tag, atom) for item in items for atom in self._atoms(item.config)
+        return merged_items(
+            Item(item.tags, atom) for item in items for atom in self._atoms(item.config)
         )
 
     def _atoms(self, config: ConfigId) -> Iterator[ConfigId]:

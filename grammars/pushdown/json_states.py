@@ -21,7 +21,7 @@ from grammars.pushdown.configs import (
     opened_arrays,
     opened_objects,
 )
-from grammars.pushdown.items import Item, distinct_items
+from grammars.pushdown.items import Item, merged_items
 from grammars.pushdown.made_states import AtEnd, BeforeValue, InArray, InObject
 from grammars.pushdown.object_frames import find_object_frame
 
@@ -106,19 +106,19 @@ class JsonStates:
                 frame = self._frame(context, layout)
                 if frame is None:
                     return None
-                return self._in_object(item.tag, frame, frame.number(place), is_first=is_first)
+                return self._in_object(item.tags, frame, frame.number(place), is_first=is_first)
             case ValueThen(context, node, then):
                 if not isinstance(self._configs[then], (Done, ObjectMember, ArrayElement)):
                     return None  # parts of a structure: where they meet has to be looked at
                 if self._value_template(context, node) is None:
                     return None
                 return self._before_value(
-                    item.tag, context, node, states.state_of_items((Item(item.tag, then),))
+                    item.tags, context, node, states.state_of_items((Item(item.tags, then),))
                 )
             case ArrayElement():
-                return self._in_array(item.tag, config, states)
+                return self._in_array(item.tags, config, states)
             case Done():
-                return self._at_end(item.tag)
+                return self._at_end(item.tags)
             case _:
                 return None
 
@@ -126,18 +126,18 @@ class JsonStates:
         """What a state that was made here is a set of."""
         made = self._made[state]
         match made:
-            case BeforeValue(tag, context, node, then):
+            case BeforeValue(tags, context, node, then):
                 [after] = states.items_of(then)
                 config: Config = ValueThen(context, node, after.config)
-            case InObject(tag, frame, place, is_first):
+            case InObject(tags, frame, place, is_first):
                 config = frame.config(place, is_first=is_first)
-            case InArray(tag, element):
+            case InArray(tags, element):
                 config = element
-            case AtEnd(tag):
-                return (Item(tag, DONE),)
+            case AtEnd(tags):
+                return (Item(tags, DONE),)
             case _:
                 assert_never(made)
-        return (Item(tag, self._configs.intern(config)),)
+        return (Item(tags, self._configs.intern(config)),)
 
     def expand(self, state: int, label: int, states: ItemStates) -> None:
         """Write the action of a label that was not known as the state was made.
@@ -151,21 +151,21 @@ class JsonStates:
                 is_object = label == template.object_label
                 inner = self._inside(context, node, states, is_object=is_object)
                 self._tables.set_action(state, label, Push(then, inner))
-            case InObject(tag, frame, place):
+            case InObject(tags, frame, place):
                 context = frame.keys.context
                 node, key = frame.keys.member(label)
                 following = frame.after(place, key)
-                after = self._in_object(tag, frame, following, is_first=False)
-                target = self._before_value(tag, context, node, after)
+                after = self._in_object(tags, frame, following, is_first=False)
+                target = self._before_value(tags, context, node, after)
                 if target is None:
                     then = self._configs.intern(frame.config(following, is_first=False))
                     value = ValueThen(context, node, then)
-                    target = states.state_of_items((Item(tag, self._configs.intern(value)),))
+                    target = states.state_of_items((Item(tags, self._configs.intern(value)),))
                 self._tables.set_action(state, label, Goto(target))
-            case InArray(tag, config, then, template):
+            case InArray(tags, config, then, template):
                 [value] = self._transitions.element_values(config)
                 if label == template.comma_label:
-                    item = Item(tag, self._configs.intern(value))
+                    item = Item(tags, self._configs.intern(value))
                     self._tables.set_action(state, label, Goto(states.state_of_items((item,))))
                 else:
                     is_object = label == template.object_label
@@ -176,7 +176,7 @@ class JsonStates:
             case _:
                 assert_never(made)
 
-    def _before_value(self, tag: int, context: JsonContext, node: NodeId, then: int) -> int | None:
+    def _before_value(self, tags: int, context: JsonContext, node: NodeId, then: int) -> int | None:
         key = (context, node, then)
         state = self._values.get(key)
         if state is None:
@@ -185,7 +185,7 @@ class JsonStates:
                 return None
             state = self._add(template, goto_labels=template.scalar_labels, goto_target=then)
             self._values[key] = state
-            self._made[state] = BeforeValue(tag, context, node, then, template)
+            self._made[state] = BeforeValue(tags, context, node, then, template)
         return state
 
     def _value_template(self, context: JsonContext, node: NodeId) -> Template | None:
@@ -197,21 +197,21 @@ class JsonStates:
 
         return self._templates.find(kinds, read)
 
-    def _in_object(self, tag: int, frame: ObjectFrame, place: int, *, is_first: bool) -> int:
-        key = (tag, frame, place, is_first)
+    def _in_object(self, tags: int, frame: ObjectFrame, place: int, *, is_first: bool) -> int:
+        key = (tags, frame, place, is_first)
         state = self._members.get(key)
         if state is None:
-            state = self._new_in_object(tag, frame, place, is_first=is_first)
+            state = self._new_in_object(tags, frame, place, is_first=is_first)
             self._members[key] = state
-            self._made[state] = InObject(tag, frame, place, is_first)
+            self._made[state] = InObject(tags, frame, place, is_first)
         return state
 
-    def _new_in_object(self, tag: int, frame: ObjectFrame, place: int, *, is_first: bool) -> int:
+    def _new_in_object(self, tags: int, frame: ObjectFrame, place: int, *, is_first: bool) -> int:
         window, keys = frame.window(place), frame.keys
         if window == keys.bracket:  # the end alone has a lexer of its own, the same for all
             template = self._template("}", frame.config(place, is_first=is_first))
             assert template is not None, "a bracket is a bracket"
-            return self._add(template, pop_labels=template.end_labels, pop_outcome=1 << tag)
+            return self._add(template, pop_labels=template.end_labels, pop_outcome=tags)
         self._tables.check_num_states(self._max_states)
         shared = keys.shared
         dfa = shared.lexer.dfa
@@ -221,21 +221,21 @@ class JsonStates:
             is_final=False,
             full_outcome=1,
             window=window,
-            shares_actions_of=self._first_places.get((tag, frame)),
+            shares_actions_of=self._first_places.get((tags, frame)),
             pop_labels=keys.bracket,
-            pop_outcome=1 << tag,
+            pop_outcome=tags,
         )
         if frame.shares_actions:
-            self._first_places.setdefault((tag, frame), state)
+            self._first_places.setdefault((tags, frame), state)
         return state
 
-    def _in_array(self, tag: int, config: ArrayElement, states: ItemStates) -> int | None:
-        key = (tag, config.layout, config.place)
+    def _in_array(self, tags: int, config: ArrayElement, states: ItemStates) -> int | None:
+        key = (tags, config.layout, config.place)
         if key not in self._elements:
-            self._elements[key] = self._new_in_array(tag, config, states)
+            self._elements[key] = self._new_in_array(tags, config, states)
         return self._elements[key]
 
-    def _new_in_array(self, tag: int, config: ArrayElement, states: ItemStates) -> int | None:
+    def _new_in_array(self, tags: int, config: ArrayElement, states: ItemStates) -> int | None:
         layout = config.layout
         if layout.has_distinct_texts or len(layout.steps(config.place)) > 1:
             return None
@@ -247,23 +247,23 @@ class JsonStates:
             return None
         then = DEAD
         if config.is_first and values:
-            then = states.state_of_items((Item(tag, values[0].then),))
+            then = states.state_of_items((Item(tags, values[0].then),))
         state = self._add(
             template,
             goto_labels=template.scalar_labels,
             goto_target=then,
             pop_labels=template.end_labels,
-            pop_outcome=1 << tag,
+            pop_outcome=tags,
         )
-        self._made[state] = InArray(tag, config, then, template)
+        self._made[state] = InArray(tags, config, then, template)
         return state
 
-    def _at_end(self, tag: int) -> int:
+    def _at_end(self, tags: int) -> int:
         self._tables.check_num_states(self._max_states)
         state = self._tables.add_state(
             lexer_start=DEAD, num_labels=0, is_final=True, full_outcome=1
         )
-        self._made[state] = AtEnd(tag)
+        self._made[state] = AtEnd(tags)
         return state
 
     def _inside(
@@ -275,7 +275,7 @@ class JsonStates:
         if state is None:
             value = context.graph.value(node)
             opened = opened_objects(context, value) if is_object else opened_arrays(context, value)
-            items = distinct_items(Item(0, self._configs.intern(config)) for config in opened)
+            items = merged_items(Item(1, self._configs.intern(config)) for config in opened)
             state = self._insides[key] = states.state_of_items(items)
         return state
 

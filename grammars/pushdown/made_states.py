@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class BeforeValue:
     """A state before a value of `node`, after which comes `then`."""
 
-    tag: int
+    tags: int
     context: JsonContext
     node: NodeId
     then: int
@@ -28,7 +28,7 @@ class BeforeValue:
 class InObject:
     """A state inside an object, at a place of its frame."""
 
-    tag: int
+    tags: int
     frame: ObjectFrame
     place: int
     is_first: bool
@@ -38,7 +38,7 @@ class InObject:
 class InArray:
     """A state inside an array; `then` is after the first element where it is about to come."""
 
-    tag: int
+    tags: int
     config: ArrayElement
     then: int
     template: Template
@@ -48,7 +48,7 @@ class InArray:
 class AtEnd:
     """A state in which the text is complete and nothing can follow."""
 
-    tag: int
+    tags: int
 
 
 MadeState: TypeAlias = BeforeValue | InObject | InArray | AtEnd

@@ -90,7 +90,7 @@ def _after_grammars(
     for item in atoms:
         config = configs[item.config]
         if isinstance(config, GrammarThen):
-            after = states.state_of(Item(item.tag, config.then))
+            after = states.state_of(Item(item.tags, config.then))
             for atom in states.reading(after).atoms:
                 if not config.grammar.lead_bytes.isdisjoint(reader.first_symbols(atom.config)):
                     raise unclear_end()

@@ -48,7 +48,7 @@ class Reading:
         lexer: None where there are no terminals.
         start: the lexer's state in which the state begins.
         terminals: item i of the lexer is terminal i.
-        effects: of each terminal, the tag of the item that reads it, and what follows.
+        effects: of each terminal, the tags of the item that reads it, and what follows.
         counted: the string whose length is counted.
         members: the lexer's keys if it is shared; then effects are found when they are needed.
         window: of the labels of a shared lexer, those that are read.
@@ -156,7 +156,7 @@ class StateReader:
             lexer,
             DEAD if lexer is None else lexer.dfa.start,
             terminals=tuple(read.terminal for read in reads),
-            effects=tuple((read.atom.tag, read.effect) for read in reads),
+            effects=tuple((read.atom.tags, read.effect) for read in reads),
             counted=counted,
             of_grammars=of_grammars,
         )

@@ -12,7 +12,7 @@ from grammars.pushdown.beginnings import Beginnings
 from grammars.pushdown.configs import DONE, ConfigTable, PartThen
 from grammars.pushdown.contexts import Contexts
 from grammars.pushdown.distinct import Distinct, distinct_in, forbids_repeat
-from grammars.pushdown.items import Item, distinct_items
+from grammars.pushdown.items import Item, merged_items
 from grammars.pushdown.json_states import JsonStates
 from grammars.pushdown.layout import StateColumn
 from grammars.pushdown.member_lexers import MemberLexers
@@ -104,7 +104,7 @@ class StructuralStates:
     def expand_resume(self, state: int, outcome: int) -> None:
         """Write what `state` becomes when only the items of `outcome` go on."""
         items = self.items_of(state)
-        going_on = tuple(item for i, item in enumerate(items) if outcome >> i & 1)
+        going_on = merged_items(item for i, item in enumerate(items) if outcome >> i & 1)
         self._tables.set_resume(state, outcome, self.state_of_items(going_on))
 
     def is_of_json(self, state: int) -> bool:
@@ -176,7 +176,7 @@ class StructuralStates:
         effects = self._effects(reading, label)
         match effects[0][1]:
             case Continue():
-                items = distinct_items(_continued(effects))
+                items = merged_items(_continued(effects))
                 target = self.state_of_items(items)
                 self._check_longest_match(reading, label, target, items)
                 return Goto(target)
@@ -196,7 +196,7 @@ class StructuralStates:
         wanted = reading.members.keys_of(label)
         members = self._reader.members(reading.atoms)
         return [
-            (atom.tag, effect)
+            (atom.tags, effect)
             for atom, member in zip(reading.atoms, members, strict=True)
             for _, effect in self._transitions.member_effects(member, wanted)
         ]
@@ -257,30 +257,28 @@ class StructuralStates:
 
 
 def _continued(effects: list[tuple[int, Effect]]) -> Iterator[Item]:
-    for tag, effect in effects:
+    for tags, effect in effects:
         if not isinstance(effect, Continue):
             raise ambiguous_parts()
-        yield Item(tag, effect.then)
+        yield Item(tags, effect.then)
 
 
 def _entered(effects: list[tuple[int, Effect]]) -> tuple[Items, Items]:
     """The items of the frame that waits, and those of the frame that begins."""
-    entered = [(tag, effect) for tag, effect in effects if isinstance(effect, Enter)]
-    if len(entered) != len(effects):
-        raise ambiguous_parts()
-    below = distinct_items(Item(tag, effect.then) for tag, effect in entered)
-    inner = distinct_items(
-        Item(below.index(Item(tag, effect.then)), config)
-        for tag, effect in entered
-        for config in effect.inner
-    )
-    return below, inner
+    below: dict[Item, int] = {}
+    inner: list[Item] = []
+    for tags, effect in effects:
+        if not isinstance(effect, Enter):
+            raise ambiguous_parts()
+        number = below.setdefault(Item(tags, effect.then), len(below))
+        inner += [Item(1 << number, config) for config in effect.inner]
+    return tuple(below), merged_items(inner)
 
 
 def _outcome(effects: list[tuple[int, Effect]]) -> int:
     outcome = 0
-    for tag, effect in effects:
+    for tags, effect in effects:
         if not isinstance(effect, Leave):
             raise ambiguous_parts()
-        outcome |= 1 << tag
+        outcome |= tags
     return outcome
