@@ -492,6 +492,42 @@ def test_fields_without_effect_are_named():
     assert asks_in_vain.headers["x-tightrope-ignored"] == "thinking.budget_tokens, thinking"
 
 
+def test_what_claude_codes_command_line_sends_is_answered():
+    """The fields and headers of its release 2.1.332, with shorter texts."""
+    cached = {"cache_control": {"type": "ephemeral"}}
+    deferred = {"name": "later", "input_schema": SCHEMA, "defer_loading": True}
+    fields: Any = {
+        "system": [
+            {
+                "type": "text",
+                "text": "x-anthropic-billing-header: cc_version=2.1; cc_entrypoint=x;",
+            },
+            {"type": "text", "text": "You are an agent.", **cached},
+        ],
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "<system-reminder>"}, TEXT]},
+            {"role": "system", "content": [{"type": "text", "text": "Skills: none", **cached}]},
+        ],
+        "tools": [*TOOLS, deferred],
+        "metadata": {"user_id": '{"session_id": "s"}'},
+        "thinking": {"type": "adaptive", "display": "omitted"},
+        "context_management": {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]},
+        "output_config": {"effort": "high"},
+        "stream": True,
+    }
+    betas = "claude-code-20250219,context-management-2025-06-27,effort-2025-11-24"
+    services = make_services(F)
+    with running(services) as url:
+        body = {"model": MODEL, "max_tokens": 200} | fields
+        headers = {"authorization": "Bearer x", "anthropic-beta": betas, "x-app": "cli"}
+        response = httpx.post(f"{url}{PATH}?beta=true", json=body, headers=headers, timeout=60)
+    assert response.status_code == 200, response.text
+    assert '"stop_reason":"tool_use"' in response.text
+    assert response.headers["x-tightrope-enforced"] == "tools"
+    assert "x-tightrope-unknown" not in response.headers
+    assert "billing" not in prompt_of(**fields)
+
+
 def test_errors_have_anthropics_shape_on_these_paths_alone():
     config = ServerConfig(api_key_hashes=(hash_api_key("k"),), max_body_bytes=500)
     services = make_services("ok", config=config)
