@@ -34,7 +34,7 @@ def load_tokenizer(model_folder: Path) -> PreTrainedTokenizerFast:
         tokenizer = AutoTokenizer.from_pretrained(
             model_folder, trust_remote_code=False, local_files_only=True
         )
-    except (OSError, ValueError) as error:
+    except Exception as error:  # what the tokenizers library raises has no narrower type
         raise StartupError(f"{model_folder.name} has no usable tokenizer: {error}") from error
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
         raise StartupError(f"{model_folder.name} has no tokenizer.json; convert its tokenizer")

@@ -10,6 +10,7 @@ from tokenizers import Tokenizer
 
 from server.chat.least_tokens import LeastTokens
 from server.chat.shield import Marks, Shield
+from server.errors import InvalidValueError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,6 +79,9 @@ class PromptTokenizer:
         Args:
             rendered: template output; the caller's texts in it are protected by `shield`.
             shield: puts their characters back after the marks have been found.
+
+        Raises:
+            InvalidValueError: the tokenizer's own expressions give up on a text.
         """
         pieces = self._control_marks.pattern.split(rendered)
         controls = [self._controls[spelling] for spelling in pieces[1::2]]
@@ -87,15 +91,25 @@ class PromptTokenizer:
                 texts[index] = texts[index].rstrip()
             if control.eats_right:
                 texts[index + 1] = texts[index + 1].lstrip()
-        # Without special tokens, which templates write themselves.
-        # Batches, also of one: unlike `encode`, they do not hold the GIL while they work.
-        encodings = self._first.encode_batch(texts[:1], add_special_tokens=False)
-        encodings += self._rest.encode_batch(texts[1:], add_special_tokens=False)
-        token_ids: list[int] = list(encodings[0].ids)
-        for control, encoding in zip(controls, encodings[1:], strict=True):
+        first, rest = _ids(self._first, texts[:1]), _ids(self._rest, texts[1:])
+        token_ids = list(first[0])
+        for control, ids in zip(controls, rest, strict=True):
             token_ids.append(control.token_id)
-            token_ids += encoding.ids
+            token_ids += ids
         return token_ids
+
+
+def _ids(tokenizer: Tokenizer, texts: list[str]) -> list[list[int]]:
+    """The token ids of each text, without special tokens, which templates write themselves."""
+    try:
+        # Batches, also of one: unlike `encode`, they do not hold the GIL while they work.
+        encodings = tokenizer.encode_batch(texts, add_special_tokens=False)
+    except BaseException as fault:
+        if type(fault).__name__ != "PanicException":  # of Rust; it can be had in no other way
+            raise
+        reason = "the model's tokenizer gave up on a text; its expressions look back too often"
+        raise InvalidValueError("messages", reason) from fault
+    return [encoding.ids for encoding in encodings]
 
 
 def _special_token_ids(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:

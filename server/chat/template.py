@@ -21,6 +21,16 @@ if TYPE_CHECKING:
 
     from server.chat.history import TemplateMessage
 
+_TEMPLATE_FAULTS: Final = (
+    TypeError,
+    ValueError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,  # also of a range that the sandbox refuses
+    RecursionError,
+    MemoryError,
+)
+"""What expressions of a template may raise."""
 _HARMONY_MARKS: Final = ("<|channel|>", "<|message|>")
 _ANY_TOOL: Final[dict[str, object]] = {
     "type": "function",
@@ -47,7 +57,8 @@ class ChatTemplate:
         abilities: what it does with tools, calls and system messages.
 
     Raises:
-        ValueError: the tokenizer has no chat template, or one for answers that we cannot read.
+        ValueError: the tokenizer has no chat template, a malformed one, or one for answers that we
+            cannot read.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
@@ -55,6 +66,8 @@ class ChatTemplate:
             raise ValueError("the tokenizer has no chat template; use an instruction-tuned model")
         self._tokenizer = tokenizer
         self.source = tokenizer.get_chat_template(tools=[_ANY_TOOL])
+        if not isinstance(self.source, str):
+            raise ValueError("its chat template is no text")  # noqa: TRY004
         if all(mark in self.source for mark in _HARMONY_MARKS):
             raise ValueError(
                 "its chat template asks for answers in harmony channels (gpt-oss), which this "
@@ -84,6 +97,7 @@ class ChatTemplate:
 
         Raises:
             RequestError: the template refuses these messages, or cannot handle them.
+            ValueError: it is malformed; every call raises that, also the first.
         """
         try:
             rendered = self._tokenizer.apply_chat_template(
@@ -94,10 +108,12 @@ class ChatTemplate:
                 continue_final_message=ending is PromptEnding.CONTINUED_MESSAGE,
                 **variables,  # type: ignore[arg-type]  # names come from an allow-list
             )
+        except jinja2.TemplateSyntaxError as error:
+            raise ValueError(f"its chat template is malformed: {error}") from error
         except jinja2.TemplateError as error:
             reason = f"the chat template refused the messages: {error}"
             raise InvalidValueError("messages", reason) from error
-        except (TypeError, ValueError, KeyError, AttributeError, IndexError) as error:
+        except _TEMPLATE_FAULTS as error:
             raise RequestError(
                 "messages: the chat template of this model cannot handle this form of messages",
                 param="messages",

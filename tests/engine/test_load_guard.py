@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
@@ -177,3 +179,21 @@ def test_a_folder_without_a_model_is_refused(tmp_path):
 )
 def test_the_context_ends_where_rope_would_look_at_the_whole_batch(rope, expected):
     assert context_len(tiny_model("llama", rope_parameters=rope)) == expected
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"num_attention_heads": 0},
+        {"max_position_embeddings": "many"},
+        {"eos_token_id": [["x"]]},
+        {"vocab_size": 10**13},
+        {"hidden_size": -4},
+    ],
+)
+def test_a_config_that_cannot_be_is_refused(tmp_path, change):
+    tiny_model().save_pretrained(tmp_path)
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(ModelRefusedError, match="cannot be loaded"):
+        load_engine(tmp_path, EngineConfig())

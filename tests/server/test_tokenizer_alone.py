@@ -5,6 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
+from server.errors import StartupError
 from server.tokenizer import load_tokenizer
 from tests.support.tiny_folder import write_tiny_folder
 
@@ -33,3 +36,18 @@ def test_a_tokenizer_is_the_same_without_torch(tmp_path):
     assert result.returncode == 0, result.stderr
     assert result.stderr == ""
     assert result.stdout == f"{load_tokenizer(folder).encode('abc, 12')}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("tokenizer.json", "[" * 200_000),
+        ("tokenizer.json", '{"model": {"vocab": {"a": -1}}}'),
+        ("tokenizer_config.json", "[]"),
+    ],
+)
+def test_damaged_files_are_refused_by_name(tmp_path, name, text):
+    folder = write_tiny_folder(tmp_path / "tiny")
+    (folder / name).write_text(text)
+    with pytest.raises(StartupError, match="tiny has no usable tokenizer"):
+        load_tokenizer(folder)

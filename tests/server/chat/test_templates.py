@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
 from typing import Any
@@ -15,7 +16,7 @@ from server.chat.prompt import PromptBuilder
 from server.chat.thinking import MISTRAL_THINK, Thinking
 from server.errors import InvalidValueError, RequestError
 from server.wire.policy import parse_chat_request
-from tests.support.chat_server import CONTROLS, chat_template, tokenizer_json
+from tests.support.chat_server import CONTROLS, chat_template, prompt_builder, tokenizer_json
 from tests.support.templates import (
     DEEPSEEK_V31_TEMPLATE,
     MISTRAL_ARGS_TEMPLATE,
@@ -244,3 +245,47 @@ def test_the_tags_of_thoughts_are_the_templates_own():
 def test_harmony_is_refused_by_name():
     with pytest.raises(ValueError, match="harmony channels"):
         builder_of("gptoss")
+
+
+PLAIN = "{% for m in messages %}{{ m.content }}{% endfor %}"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "{% for i in range(10 ** 12) %}{% endfor %}",
+        "{{ 1 // 0 }}",
+        "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+        "{{ messages[7].content }}",
+        "{{ ''.__class__.__mro__ }}",
+        "{% include '/etc/hostname' %}",
+    ],
+)
+def test_a_template_that_fails_on_some_messages_refuses_these_alone(fault):
+    builder = prompt_builder(PLAIN + "{% if messages[0].content == 'x' %}" + fault + "{% endif %}")
+    assert prompt_text(builder, [{"role": "user", "content": "y"}]) == "y"
+    with pytest.raises(RequestError, match="chat template") as caught:
+        prompt_text(builder, [{"role": "user", "content": "x"}])
+    assert caught.value.param == "messages"
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("{% for %}", "its chat template is malformed: Expected an expression"),
+        ("{{ messages | no_filter }}", "malformed: No filter named 'no_filter'"),
+        (5, "its chat template is no text"),
+    ],
+)
+def test_a_malformed_template_is_told_when_the_model_is_loaded(source, reason):
+    with pytest.raises(ValueError, match=reason):
+        prompt_builder(source)
+
+
+def test_a_text_that_the_tokenizers_own_expressions_cannot_read_is_refused_alone():
+    document = json.loads(tokenizer_json())
+    document["normalizer"] = {"type": "Replace", "pattern": {"Regex": "(a+)+$"}, "content": "x"}
+    builder = PromptBuilder(chat_template(PLAIN), json.dumps(document), max_model_len=1_000)
+    assert prompt_text(builder, [{"role": "user", "content": "yb"}]) == "yb"
+    with pytest.raises(RequestError, match="tokenizer gave up on a text"):
+        prompt_text(builder, [{"role": "user", "content": "a" * 40 + "b"}])
