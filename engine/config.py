@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
@@ -25,8 +26,9 @@ class EngineConfig:
         block_size: tokens in one block of the KV pool.
         num_blocks: blocks in the KV pool; None: as many as `kv_cache_bytes` holds.
         kv_cache_bytes: memory of the KV pool; None: 2 GiB on the CPU, 85 % of what is free on CUDA.
-        max_num_seqs: sequences that run at the same time.
-        max_num_batched_tokens: tokens computed in one step; longer prompts are cut into chunks.
+        max_num_seqs: sequences that run at the same time; None: 32 on the CPU, 128 on CUDA.
+        max_num_batched_tokens: tokens computed in one step; longer prompts are cut into chunks;
+            None: 512 on the CPU, 2,048 on CUDA.
         max_model_len: tokens of prompt and output together; None: as many as the model and the
             KV pool allow.
         pack_linear_weights: on the CPU, keep weights of linear layers in oneDNN's blocked layout;
@@ -55,8 +57,8 @@ class EngineConfig:
     block_size: int = 16
     num_blocks: int | None = None
     kv_cache_bytes: int | None = None
-    max_num_seqs: int = 32
-    max_num_batched_tokens: int = 512
+    max_num_seqs: int | None = None
+    max_num_batched_tokens: int | None = None
     max_model_len: int | None = None
     pack_linear_weights: bool = True
     max_logprobs: int = 20
@@ -79,8 +81,6 @@ class EngineConfig:
                 raise InvalidConfigError(name, given, f"unknown; use one of {', '.join(known)}")
         for option in (
             "block_size",
-            "max_num_seqs",
-            "max_num_batched_tokens",
             "max_listed_tokens",
             "max_burst_steps",
             "automata_bytes",
@@ -89,14 +89,21 @@ class EngineConfig:
         for option in ("max_logprobs", "max_draft_tokens"):
             if getattr(self, option) < 0:
                 raise InvalidConfigError(option, getattr(self, option), "must be at least 0")
-        for option in ("num_blocks", "kv_cache_bytes", "max_model_len", "mask_pool_bytes"):
+        for option in (
+            "max_num_seqs",
+            "max_num_batched_tokens",
+            "num_blocks",
+            "kv_cache_bytes",
+            "max_model_len",
+            "mask_pool_bytes",
+        ):
             if getattr(self, option) is not None:
                 self._check_positive(option, getattr(self, option))
         if self.num_blocks is not None and self.kv_cache_bytes is not None:
             raise InvalidConfigError(
                 "num_blocks", self.num_blocks, "give either num_blocks or kv_cache_bytes, not both"
             )
-        if self.max_num_batched_tokens < self.max_num_seqs:
+        if (self.max_num_batched_tokens or math.inf) < (self.max_num_seqs or 1):
             raise InvalidConfigError(
                 "max_num_batched_tokens",
                 self.max_num_batched_tokens,

@@ -146,10 +146,3 @@ class DecodeGraphs:
         inputs.token_ids.copy_(tokens)
         inputs.positions.add_(buffers.is_live)
         buffers.step.add_(1)
-
-
-def graph_batch_sizes(max_num_seqs: int, row_multiple: int) -> list[int]:
-    """1, 2, 4, 8 and on by eights up to `max_num_seqs`, each rounded up to `row_multiple`."""
-    wanted = [1, 2, 4, *range(8, max_num_seqs, 8), max_num_seqs]
-    sizes = {-(-min(size, max_num_seqs) // row_multiple) * row_multiple for size in wanted}
-    return sorted(sizes)

@@ -105,13 +105,3 @@ class ForwardGraphs:
             return self._logits[:num_rows]
         rows = batch.logits_rows[: batch.num_logits]
         return self._logits.index_select(0, to_device(rows, self._device))
-
-
-def forward_sizes(max_rows: int) -> list[int]:
-    """1, 2, 4, 8, 16, 24, 32, 48, 64, 96 and on to `max_rows`: at most half as many again."""
-    sizes = {1, max_rows}
-    power = 2
-    while power < max_rows:
-        sizes |= {power, min(max_rows, power + power // 2)} if power >= 16 else {power}
-        power *= 2
-    return sorted(sizes)

@@ -6,11 +6,12 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.decode_graphs import DecodeGraphs, graph_batch_sizes
+from engine.decode_graphs import DecodeGraphs
 from engine.device.automata import ResidentAutomata
 from engine.device.bitmask import bitmask_width
+from engine.device.capture import captured_sizes
 from engine.errors import ModelRefusedError
-from engine.forward_graphs import ForwardGraphs, forward_sizes
+from engine.forward_graphs import ForwardGraphs
 from engine.load_guard import check_runner, num_probe_blocks
 from engine.model_runner import ModelRunner
 
@@ -62,7 +63,7 @@ class GraphLoader:
                 self.model,
                 self.kv_cache,
                 self.backend,
-                sizes=forward_sizes(min(2 * config.max_num_seqs, config.max_num_batched_tokens)),
+                sizes=captured_sizes(min(2 * config.max_num_seqs, config.max_num_batched_tokens)),
                 max_blocks=self._max_blocks,
                 vocab_size=self.padded_vocab_size,
             )
@@ -86,7 +87,7 @@ class GraphLoader:
             self.kv_cache,
             self.backend,
             ResidentAutomata(width, max_bytes=config.automata_bytes, device=config.device),
-            batch_sizes=graph_batch_sizes(config.max_num_seqs, row_multiple),
+            batch_sizes=captured_sizes(config.max_num_seqs, row_multiple),
             max_blocks=self._max_blocks,
             max_steps=config.max_burst_steps,
             vocab_size=self.padded_vocab_size,

@@ -18,6 +18,11 @@ CPU_KV_CACHE_BYTES = 2 * 1024**3
 CUDA_KV_CACHE_SHARE = 0.85
 """Share of the device memory that is free after loading, when nothing is asked for."""
 
+CPU_NUM_SEQS, CPU_NUM_BATCHED_TOKENS = 32, 512
+CUDA_NUM_SEQS, CUDA_NUM_BATCHED_TOKENS = 128, 2048
+"""Sequences and tokens of a step when nothing is asked for: a device that computes hundreds of rows
+in the time of one is given them."""
+
 CPU_MASK_POOL_BYTES = 16 * 1024**2
 CUDA_MASK_POOL_BYTES = 64 * 1024**2
 """Rows of masks when nothing is asked for: of SmolLM2's 49,152 tokens 2,700 and 10,900, of Qwen's
@@ -125,9 +130,10 @@ def resolve_config(
         raise InvalidConfigError(
             "max_model_len", wanted, f"the model supports at most {model_context_len} tokens"
         )
+    max_num_seqs, max_num_batched_tokens = _step_size(config, device)
     # Blocks that max_num_seqs sequences of full length could never fill would only waste memory.
     if config.num_blocks is None:
-        num_blocks = min(num_blocks, config.max_num_seqs * -(-wanted // config.block_size))
+        num_blocks = min(num_blocks, max_num_seqs * -(-wanted // config.block_size))
     capacity = num_blocks * config.block_size
     if config.max_model_len is not None and config.max_model_len > capacity:
         raise InvalidConfigError(
@@ -140,8 +146,8 @@ def resolve_config(
         device=device,
         block_size=config.block_size,
         num_blocks=num_blocks,
-        max_num_seqs=config.max_num_seqs,
-        max_num_batched_tokens=config.max_num_batched_tokens,
+        max_num_seqs=max_num_seqs,
+        max_num_batched_tokens=max_num_batched_tokens,
         max_model_len=min(wanted, capacity),
         max_logprobs=config.max_logprobs,
         max_listed_tokens=config.max_listed_tokens,
@@ -154,6 +160,15 @@ def resolve_config(
         or (CPU_MASK_POOL_BYTES if device.type == "cpu" else CUDA_MASK_POOL_BYTES),
         automata_bytes=config.automata_bytes,
     )
+
+
+def _step_size(config: EngineConfig, device: torch.device) -> tuple[int, int]:
+    """Sequences and tokens of a step; what is not asked for never contradicts what is."""
+    num_seqs, num_tokens = CPU_NUM_SEQS, CPU_NUM_BATCHED_TOKENS
+    if device.type == "cuda":
+        num_seqs, num_tokens = CUDA_NUM_SEQS, CUDA_NUM_BATCHED_TOKENS
+    num_seqs = config.max_num_seqs or min(num_seqs, config.max_num_batched_tokens or num_seqs)
+    return num_seqs, config.max_num_batched_tokens or max(num_tokens, num_seqs)
 
 
 def _kv_cache_bytes(config: EngineConfig, device: torch.device) -> int:

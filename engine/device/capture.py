@@ -1,4 +1,4 @@
-"""capture: a fixed piece of work on a device, launched as a whole."""
+"""capture: a fixed piece of work on a device, launched as a whole; its sizes."""
 
 from __future__ import annotations
 
@@ -48,3 +48,16 @@ def capture(
     with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
         step()
     return graph.replay
+
+
+def captured_sizes(max_rows: int, multiple: int = 1) -> list[int]:
+    """1, 2, 4, 8, 16, 24, 32, 48, 64, 96 and on to `max_rows`, rounded up to the multiple.
+
+    A step that is padded to the next of them has at most as many rows again.
+    """
+    sizes = {1, max_rows}
+    power = 2
+    while power < max_rows:
+        sizes |= {power, min(max_rows, power + power // 2)} if power >= 16 else {power}
+        power *= 2
+    return sorted({-(-size // multiple) * multiple for size in sizes})

@@ -202,12 +202,27 @@ def test_sizes_that_contradict_each_other_are_refused(options, message):
     assert str(caught.value) == message
 
 
-def resolve(options):
+@pytest.mark.parametrize(
+    ("options", "device", "step"),
+    [
+        ({}, "cpu", (32, 512)),
+        ({}, "cuda", (128, 2048)),
+        ({"max_num_batched_tokens": 8}, "cuda", (8, 8)),
+        ({"max_num_seqs": 4000}, "cpu", (4000, 4000)),
+        ({"max_num_seqs": 3, "max_num_batched_tokens": 9}, "cuda", (3, 9)),
+    ],
+)
+def test_a_step_is_as_large_as_asked_or_as_suits_the_device(options, device, step):
+    resolved = resolve(options | {"num_blocks": 64}, device)
+    assert (resolved.max_num_seqs, resolved.max_num_batched_tokens) == step
+
+
+def resolve(options, device="cpu"):
     import torch
 
     return resolve_config(
         EngineConfig(**options),
-        device=torch.device("cpu"),
+        device=torch.device(device),
         dtype=torch.float32,
         kv_bytes_per_token=100,
         model_context_len=1024,

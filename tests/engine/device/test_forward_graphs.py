@@ -10,8 +10,9 @@ import torch
 from engine.attention.cuda_backend import triton_attention
 from engine.attention.torch_backend import torch_attention
 from engine.config import EngineConfig
+from engine.device.capture import captured_sizes
 from engine.errors import ModelRefusedError
-from engine.forward_graphs import ForwardGraphs, forward_sizes
+from engine.forward_graphs import ForwardGraphs
 from engine.graph_loader import GraphLoader
 from engine.kv_cache import KVCache
 from engine.load import build_engine
@@ -136,17 +137,18 @@ def test_padding_writes_the_null_block_alone(llama):
 
 
 @pytest.mark.parametrize(
-    ("max_rows", "sizes"),
+    ("max_rows", "multiple", "sizes"),
     [
-        (1, [1]),
-        (2, [1, 2]),
-        (5, [1, 2, 4, 5]),
-        (64, [1, 2, 4, 8, 16, 24, 32, 48, 64]),
-        (100, [1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 100]),
+        (1, 1, [1]),
+        (2, 1, [1, 2]),
+        (5, 1, [1, 2, 4, 5]),
+        (64, 1, [1, 2, 4, 8, 16, 24, 32, 48, 64]),
+        (100, 1, [1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 100]),
+        (20, 8, [8, 16, 24]),
     ],
 )
-def test_a_step_is_padded_by_at_most_as_much_again(max_rows, sizes):
-    assert forward_sizes(max_rows) == sizes
+def test_a_step_is_padded_by_at_most_as_much_again(max_rows, multiple, sizes):
+    assert captured_sizes(max_rows, multiple) == sizes
 
 
 def mixed_requests():
