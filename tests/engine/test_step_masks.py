@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 import torch
@@ -13,7 +15,7 @@ from engine.sequence import Sequence
 from engine.step_masks import MaskJob, StepMasks, fill_row
 from grammars.backends.base import get_backend
 from grammars.spec import JsonSchema
-from tests.engine.support import EOS, VOCAB_SIZE, Faulty, Script
+from tests.engine.support import EOS, VOCAB_SIZE, Faulty, Script, greedy, prompt, run_all
 from tests.support.tokenizers import tiny_vocabulary
 
 VOCABULARY = tiny_vocabulary()
@@ -171,6 +173,37 @@ def test_what_a_matcher_shares_is_what_it_fills(backend):
     masks.close()
     num_distinct = len(np.unique(expected, axis=0))
     assert pool.num_copies == (num_distinct if backend == "tightrope" else 2 * len(matchers))
+
+
+def test_the_masks_of_a_step_are_made_in_one_piece_while_its_model_runs(engine, monkeypatch):
+    """The model here waits for the last mask: were that made after it, nobody would go on."""
+    made = threading.Event()
+
+    class Telling(Script):
+        def fill_bitmask(self, row):
+            super().fill_bitmask(row)
+            made.set()
+
+    run, started = engine._runner.run, []
+
+    def run_when_masks_are_made(spans):
+        if started[-1]:
+            assert made.wait(timeout=60), "no mask is made while the model runs"
+        return run(spans)
+
+    def note_jobs(jobs):
+        made.clear()
+        started.append([job.sequence.request.request_id for job in jobs])
+        return start(jobs)
+
+    start = engine._masks.start
+    monkeypatch.setattr(engine._runner, "run", run_when_masks_are_made)
+    monkeypatch.setattr(engine._masks, "start", note_jobs)
+    requests = [Request(name, prompt(4), greedy(3), Telling([{7, 8}] * 3)) for name in "abc"]
+    finished = run_all(engine, requests)
+    assert all(len(answer.token_ids) == 3 for answer in finished.values())
+    assert started[-1] == ["a", "b", "c"], "one call for the whole batch"
+    assert len(started) == max(answer.work.num_forward_passes for answer in finished.values())
 
 
 def test_a_matcher_whose_text_has_ended_shares_nothing():
