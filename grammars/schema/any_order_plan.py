@@ -74,6 +74,9 @@ class AnyOrderPlan:
         for step in steps:
             yield Move(step.node, step.place)
 
+    def least_moves(self, productive: Container[NodeId]) -> int:
+        return self._entries.least_moves(productive)
+
     def may_close(self, place: ObjectPlace) -> bool:
         return (
             place.fewest >= self._shape.min_properties

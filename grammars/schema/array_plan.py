@@ -9,7 +9,7 @@ from grammars.errors import LimitExceededError
 from grammars.schema.plans import ArrayPlace, Move, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Container, Iterator
 
     from grammars.limits import CompileLimits
     from grammars.schema.value import ArrayShape, Count, NodeId
@@ -71,6 +71,18 @@ class ArrayPlan:
     def moves(self, place: ArrayPlace) -> Iterator[Move[ArrayPlace]]:
         for step in self.steps(place):
             yield Move(step.node, step.place)
+
+    def least_moves(self, productive: Container[NodeId]) -> int:
+        shape = self._shape
+        is_open = all(node in productive for node in (*shape.prefix, shape.rest))
+        if not is_open or any(count.maximum is not None for count in shape.counts):
+            return 0
+        least = shape.min_items
+        for i, count in enumerate(shape.counts):
+            extras = tuple(count.node if i == j else None for j in range(len(shape.counts)))
+            if self._element(shape.rest, extras) in productive:
+                least = max(least, count.minimum)
+        return least if shape.max_items is None else min(least, shape.max_items)
 
     def may_close(self, place: ArrayPlace) -> bool:
         return place.index >= self._shape.min_items and all(

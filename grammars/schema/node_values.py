@@ -135,7 +135,7 @@ class NodeValues:
             elif node in self._values:
                 continue
             elif (plain := self._outlines.find(node)) is not None:
-                self._values[node] = self._outlines.value(plain)
+                self._values[node] = plain.whole_value()
             else:
                 self._open.add(node)
                 mine.add(node)

@@ -12,7 +12,7 @@ from grammars.schema.key_groups import has_many_keys, key_groups, listed_keys
 from grammars.schema.plans import AllBut, ObjectPlace, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Container, Iterator
 
     from grammars.limits import CompileLimits
     from grammars.schema.key_languages import KeyLanguages
@@ -125,6 +125,11 @@ class ObjectEntries:
         """The nodes of the required keys."""
         pairs = zip(self.declared, self.is_required, strict=True)
         return (entry.node for entry, is_required in pairs if is_required)
+
+    def least_moves(self, productive: Container[NodeId]) -> int:
+        """See `Plan`: one for each key that there must be, where some group has that many."""
+        is_endless = any(self.groups[number].node in productive for number in self.counted_each)
+        return self._shape.min_properties if is_endless else 0
 
     def nodes(self) -> Iterator[NodeId]:
         """The nodes of all entries, as whatever they are written."""

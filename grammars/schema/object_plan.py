@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from grammars.schema.plans import Move, ObjectPlace, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from grammars.automata.codepoint_dfa import CodePointDfa
     from grammars.schema.object_entries import ObjectEntries
@@ -81,6 +81,9 @@ class ObjectPlan:
         )
         for step in steps:
             yield Move(step.node, step.place)
+
+    def least_moves(self, productive: Container[NodeId]) -> int:
+        return self._entries.least_moves(productive)
 
     def may_close(self, place: ObjectPlace) -> bool:
         return (

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from grammars.schema.combine import ValueAlgebra
     from grammars.schema.node_table import NodeTable
     from grammars.schema.plain import Plain
-    from grammars.schema.value import NodeId, Value
+    from grammars.schema.value import NodeId
 
 
 class Outlines:
@@ -35,10 +35,6 @@ class Outlines:
         found = self._plain_schemas.find(entry) if isinstance(entry, Place) else None
         self._known[node] = found
         return found
-
-    def value(self, plain: Plain) -> Value:
-        """The whole value of a plain schema."""
-        return self._plain_schemas.value(plain)
 
     @property
     def found(self) -> list[Plain]:

@@ -10,48 +10,49 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import lru_cache
-from types import MappingProxyType
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final, Protocol
 
-from grammars.schema.formats import ENFORCED_FORMATS
 from grammars.schema.keywords import ENFORCED_KEYWORDS
+from grammars.schema.plain_keywords import (
+    ANY_STRING,
+    BOUND_DIGITS,
+    OF_NUMBERS,
+    OF_STRINGS,
+    SCALARS,
+    STATES_OF_CHARACTER,
+    NotPlainError,
+    bounds_of,
+    check,
+    count_of,
+    num_digits,
+    strings_of,
+    types_of,
+)
 from grammars.schema.pointers import escape
-from grammars.schema.value import ArrayShape, ObjectShape, StringSet, Value
+from grammars.schema.value import ArrayShape, ObjectShape, Value
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from grammars.automata.dfa import Dfa
     from grammars.schema.combine import ValueAlgebra
     from grammars.schema.document import Json, Place
     from grammars.schema.resources import DynamicScope
-    from grammars.schema.value import NodeId
+    from grammars.schema.value import NodeId, StringSet
 
 _DEFINITIONS: Final = frozenset({"$defs", "definitions"})
 _OF_TEXTS: Final = _DEFINITIONS | {"type", "enum", "const"}
 _OF_OBJECTS: Final = frozenset({"properties", "required", "additionalProperties"})
-_OF_ARRAYS: Final = frozenset({"items", "minItems", "maxItems"})
-_OF_STRINGS: Final = frozenset({"minLength", "maxLength", "format"})
-_PLAIN: Final = _DEFINITIONS | _OF_OBJECTS | _OF_ARRAYS | _OF_STRINGS | {"type"}
+_OF_ARRAYS: Final = frozenset({"items", "minItems", "maxItems", "additionalItems"})
+_OF_SCALARS: Final = OF_STRINGS | OF_NUMBERS
+_PLAIN: Final = _DEFINITIONS | _OF_OBJECTS | _OF_ARRAYS | _OF_SCALARS | {"type"}
 _BESIDE_TEXTS: Final = ENFORCED_KEYWORDS - _OF_TEXTS
 _BESIDE_PLAIN: Final = ENFORCED_KEYWORDS - _PLAIN
 
-_SCALARS: Final = frozenset({"null", "boolean", "number", "string", "integer"})
-_ALL_TYPES: Final = _SCALARS | {"object", "array"}
-_ONE_TYPE: Final = MappingProxyType({name: frozenset((name,)) for name in _ALL_TYPES})
+_NUMERIC: Final = frozenset({"number", "integer"})
 _BOTH: Final = frozenset((True, False))
 _NEITHER: Final[frozenset[bool]] = frozenset()
-_ANY_STRING: Final = StringSet()
-
-_STATES_OF_CHARACTER: Final = 16
-"""More states than a JSON string takes for any of its characters, escapes included, or a number for
-any of its digits."""
-
-_MAX_DIGITS: Final = 64
-"""Digits of a listed number, on either side of the point."""
-
-
-class _NotPlainError(Exception):
-    """A schema has to be read with care."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +60,27 @@ class Plain:
     """What a plain schema allows.
 
     Args:
-        value: its value, but for `texts` and `numbers`.
+        value: its value, but for what the last two make.
         members: the nodes of all members that its objects and arrays may have.
         needed: of these, the ones without which it has no value.
-        texts: strings that are in it too; their automaton is made when it is needed.
+        strings: makes the strings that are in it too, some at least; None where there are no more.
         numbers: likewise.
     """
 
     value: Value
     members: tuple[NodeId, ...] = ()
     needed: tuple[NodeId, ...] = ()
-    texts: tuple[str, ...] = ()
-    numbers: tuple[Decimal, ...] = ()
+    strings: Callable[[], StringSet | None] | None = None
+    numbers: Callable[[], Dfa] | None = None
+
+    def whole_value(self) -> Value:
+        """Its value; the automata are made here."""
+        value = self.value
+        if self.strings is not None:
+            value = replace(value, strings=self.strings())
+        if self.numbers is not None:
+            value = replace(value, numbers=self.numbers())
+        return value
 
 
 class Nodes(Protocol):
@@ -114,54 +124,48 @@ class PlainSchemas:
             return None
         try:
             return self._listed(schema) if is_listed else self._typed(place, schema)
-        except _NotPlainError:
+        except NotPlainError:
             return None
-
-    def value(self, plain: Plain) -> Value:
-        """The whole value of a plain schema."""
-        if not plain.texts and not plain.numbers:
-            return plain.value
-        scalars, texts, numbers = self._scalars, plain.texts, plain.numbers
-        return replace(
-            plain.value,
-            strings=scalars.strings_among(texts) if texts else None,
-            numbers=scalars.numbers_among(numbers) if numbers else None,
-        )
 
     def _listed(self, schema: dict[str, Json]) -> Plain:
         """A short list of scalars, all of them of a type that is asked for."""
         given = schema.get("enum", [schema.get("const")])
         if not isinstance(given, list) or not given or ("enum" in schema and "const" in schema):
-            raise _NotPlainError
-        _check(len(given) <= self._scalars.max_states // _STATES_OF_CHARACTER)
-        types, num_characters = _types(schema), 0
+            raise NotPlainError
+        check(len(given) <= self._scalars.max_states // STATES_OF_CHARACTER)
+        types, num_characters = types_of(schema), 0
         texts: list[str] = []
         numbers: list[Decimal] = []
         others: set[bool | None] = set()
         for item in given:
             match item:
                 case str():
-                    _check("string" in types and self._can_spell(item))
+                    check("string" in types and self._can_spell(item))
                     texts.append(item)
                     num_characters += len(item)
                 case bool() | None:
-                    _check(("null" if item is None else "boolean") in types)
+                    check(("null" if item is None else "boolean") in types)
                     others.add(item)
                 case int() | Decimal():
                     number = Decimal(item)
-                    _check("number" in types or ("integer" in types and isinstance(item, int)))
-                    num_characters += _num_digits(number)
+                    check("number" in types or ("integer" in types and isinstance(item, int)))
+                    num_characters += num_digits(number)
                     numbers.append(number)
                 case _:
-                    raise _NotPlainError
-        _check(_STATES_OF_CHARACTER * num_characters <= self._scalars.max_states)
+                    raise NotPlainError
+        check(STATES_OF_CHARACTER * num_characters <= self._scalars.max_states)
         booleans = frozenset(flag for flag in others if flag is not None)
         value = Value(has_null=None in others, booleans=booleans)
-        return Plain(value, texts=tuple(texts), numbers=tuple(numbers))
+        scalars = self._scalars
+        return Plain(
+            value,
+            strings=partial(scalars.strings_among, tuple(texts)) if texts else None,
+            numbers=partial(scalars.numbers_among, tuple(numbers)) if numbers else None,
+        )
 
     def _typed(self, place: Place, schema: dict[str, Json]) -> Plain:
-        types = _types(schema)
-        if types <= _SCALARS and _OF_STRINGS.isdisjoint(schema):
+        types = types_of(schema)
+        if types <= SCALARS and _OF_SCALARS.isdisjoint(schema):
             return _whole_types(types, self._scalars.all_numbers, self._scalars.integers)
         objects: tuple[ObjectShape, ...] = ()
         arrays: tuple[ArrayShape, ...] = ()
@@ -179,30 +183,42 @@ class PlainSchemas:
             array = self._array(place, schema)
             arrays = (array,)
             members = (*members, array.rest)
-            _check(not (needed and array.min_items))
+            check(not (needed and array.min_items))
             needed = (array.rest,) if array.min_items and not objects else ()
         return Plain(
             Value(
                 has_null="null" in types,
                 booleans=_BOTH if "boolean" in types else _NEITHER,
-                numbers=_numbers(types, self._scalars.all_numbers, self._scalars.integers),
-                strings=_strings(schema) if "string" in types else None,
+                numbers=_all_numbers(types, self._scalars.all_numbers, self._scalars.integers),
+                strings=strings_of(schema) if "string" in types else None,
                 objects=objects,
                 arrays=arrays,
             ),
             members,
-            () if not types.isdisjoint(_SCALARS) else needed,
+            () if not types.isdisjoint(SCALARS) else needed,
+            numbers=self._numbers(schema, types),
         )
+
+    def _numbers(self, schema: dict[str, Json], types: frozenset[str]) -> Callable[[], Dfa] | None:
+        """Those within whole bounds of few digits, of which the lower one is no greater."""
+        if OF_NUMBERS.isdisjoint(schema):
+            return None
+        low, high = bounds_of(schema)
+        check(self._scalars.max_states >= 2 * BOUND_DIGITS * STATES_OF_CHARACTER)
+        if types.isdisjoint(_NUMERIC):
+            return None
+        is_integer = "number" not in types
+        return partial(self._scalars.numbers_between, low, high, is_integer=is_integer)
 
     def _object(self, place: Place, schema: dict[str, Json]) -> ObjectShape:
         if _OF_OBJECTS.isdisjoint(schema):
             return self._shapes.any_object
         declared, required = schema.get("properties", {}), schema.get("required", [])
         if not isinstance(declared, dict) or not isinstance(required, list):
-            raise _NotPlainError
+            raise NotPlainError
         names = tuple(dict.fromkeys(name for name in required if isinstance(name, str)))
-        _check(len(names) == len(required) and all(name in declared for name in names))
-        _check(all(map(self._can_spell, declared)))
+        check(len(names) == len(required) and all(name in declared for name in names))
+        check(all(map(self._can_spell, declared)))
         child, pointer, scope = self._nodes.child, place.pointer, place.scope
         return ObjectShape(
             tuple(
@@ -216,9 +232,9 @@ class PlainSchemas:
     def _array(self, place: Place, schema: dict[str, Json]) -> ArrayShape:
         if _OF_ARRAYS.isdisjoint(schema):
             return self._shapes.any_array
-        low, high = _count(schema, "minItems"), _count(schema, "maxItems")
-        _check(high is None or high >= (low or 0))
-        _check(not isinstance(schema.get("items"), list))
+        low, high = count_of(schema, "minItems"), count_of(schema, "maxItems")
+        check(high is None or high >= (low or 0))
+        check(not isinstance(schema.get("items"), list))
         return ArrayShape((), self._member(place, schema, "items"), low or 0, high)
 
     def _member(self, place: Place, schema: dict[str, Json], keyword: str) -> NodeId:
@@ -237,55 +253,13 @@ def _whole_types(types: frozenset[str], all_numbers: Dfa, integers: Dfa) -> Plai
         Value(
             has_null="null" in types,
             booleans=_BOTH if "boolean" in types else _NEITHER,
-            numbers=_numbers(types, all_numbers, integers),
-            strings=_ANY_STRING if "string" in types else None,
+            numbers=_all_numbers(types, all_numbers, integers),
+            strings=ANY_STRING if "string" in types else None,
         )
     )
 
 
-def _numbers(types: frozenset[str], all_numbers: Dfa, integers: Dfa) -> Dfa | None:
+def _all_numbers(types: frozenset[str], all_numbers: Dfa, integers: Dfa) -> Dfa | None:
     if "number" in types:
         return all_numbers
     return integers if "integer" in types else None
-
-
-def _types(schema: dict[str, Json]) -> frozenset[str]:
-    given = schema.get("type")
-    if isinstance(given, str) and given in _ALL_TYPES:
-        return _ONE_TYPE[given]
-    if given is None and "type" not in schema:
-        return _ALL_TYPES
-    names = given if isinstance(given, list) else [given]
-    types = frozenset(name for name in names if isinstance(name, str))
-    _check(bool(types) and types <= _ALL_TYPES and all(isinstance(name, str) for name in names))
-    return types
-
-
-def _strings(schema: dict[str, Json]) -> StringSet:
-    if _OF_STRINGS.isdisjoint(schema):
-        return _ANY_STRING
-    name = schema.get("format", "")
-    _check(isinstance(name, str) and name not in ENFORCED_FORMATS)
-    low, high = _count(schema, "minLength"), _count(schema, "maxLength")
-    _check(high is None or high >= (low or 0))
-    return StringSet(None, low or 0, high)
-
-
-def _num_digits(number: Decimal) -> int:
-    _, digits, exponent = number.as_tuple()
-    _check(isinstance(exponent, int) and abs(exponent) + len(digits) <= _MAX_DIGITS)
-    return 2 * _MAX_DIGITS
-
-
-def _count(schema: dict[str, Json], keyword: str) -> int | None:
-    if keyword not in schema:
-        return None
-    given = schema[keyword]
-    if not isinstance(given, int) or isinstance(given, bool) or given < 0:
-        raise _NotPlainError
-    return given
-
-
-def _check(is_plain: bool) -> None:
-    if not is_plain:
-        raise _NotPlainError

@@ -125,6 +125,10 @@ class Plan(Protocol[PlaceT]):
         """The same, declared keys left out one by one: few moves, however many keys there are."""
         ...
 
+    def least_moves(self, productive: Container[NodeId]) -> int:
+        """Moves that a search from the start surely makes, if all that is needed is productive."""
+        ...
+
     def may_close(self, place: PlaceT) -> bool:
         """Whether nothing is owed."""
         ...
@@ -138,22 +142,21 @@ class Plan(Protocol[PlaceT]):
         ...
 
 
-def live_places(
-    plan: Plan[PlaceT], productive: Container[NodeId], start: PlaceT | None = None
-) -> frozenset[PlaceT]:
+def live_places(plan: Plan[PlaceT], productive: Container[NodeId]) -> frozenset[PlaceT]:
     """The places reachable by productive nodes from which the shape can be closed.
 
     Args:
         plan: the steps.
-        productive: nodes that have values.
-        start: where the search begins; None is the plan's start.
+        productive: nodes that have values, all that are needed among them.
 
     Raises:
-        LimitExceededError: there are too many places.
+        LimitExceededError: there are too many places; a search that is surely too long is not
+            begun.
     """
-    start = plan.start if start is None else start
-    comes_from: dict[PlaceT, list[PlaceT]] = {start: []}
-    order, num_moves = [start], 0
+    if plan.least_moves(productive) > plan.max_places:
+        raise _too_many_places(plan)
+    comes_from: dict[PlaceT, list[PlaceT]] = {plan.start: []}
+    order, num_moves = [plan.start], 0
     for place in order:
         for move in plan.moves(place):
             num_moves = _counted(num_moves, plan)
@@ -173,7 +176,7 @@ def live_places(
 
 
 def can_close(plan: Plan[PlaceT], productive: Container[NodeId], start: PlaceT) -> bool:
-    """Whether the shape can be closed from a place: `start in live_places(plan, ..., start)`.
+    """Whether the shape can be closed from a place.
 
     Looks no further than the first way to the end.
 
@@ -197,5 +200,9 @@ def can_close(plan: Plan[PlaceT], productive: Container[NodeId], start: PlaceT) 
 def _counted(num_moves: int, plan: Plan[PlaceT]) -> int:
     """One move more of a search."""
     if num_moves == plan.max_places:
-        raise LimitExceededError("max_places", plan.max_places, "an object or array with counts")
+        raise _too_many_places(plan)
     return num_moves + 1
+
+
+def _too_many_places(plan: Plan[PlaceT]) -> LimitExceededError:
+    return LimitExceededError("max_places", plan.max_places, "an object or array with counts")

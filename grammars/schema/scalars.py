@@ -84,6 +84,16 @@ class ScalarAlgebra:
         """Exactly these numbers, by value."""
         return json_number.numbers(values, spelling="every", max_states=self.max_states)
 
+    def numbers_between(self, minimum: int | None, maximum: int | None, *, is_integer: bool) -> Dfa:
+        """The numbers within bounds, which are no bounds where they are None."""
+        return json_number.number_dfa(
+            integer=is_integer,
+            minimum=minimum,
+            maximum=maximum,
+            spelling="every",
+            max_states=self.max_states,
+        )
+
     def canonical_numbers(self, numbers: Dfa) -> Dfa:
         """How numbers of a set are generated.
 

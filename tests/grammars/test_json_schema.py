@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from grammars.errors import GrammarError, LimitExceededError
+from grammars.errors import GrammarError, LimitExceededError, UnsatisfiableError
 from grammars.limits import CompileLimits
+from grammars.schema.graph import ValueGraph
 from grammars.spec import Embed, JsonObject, JsonSchema
 from tests.support.grammar_texts import TextJudge
 
@@ -149,6 +151,38 @@ def test_deeply_nested_one_of_needs_no_recursion():
     judge = TextJudge(Embed(JsonSchema.from_value({"type": "object", **nested_one_of(100)})))
     assert judge.accepts('{"a": 3}')
     assert not judge.accepts('{"a": 3.5}')
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "minProperties": 10**13},
+        {"type": "array", "contains": {"const": 1}, "minContains": 10**13},
+        {"type": "array", "contains": {"const": 1}, "minItems": 10**13},
+    ],
+)
+def test_a_search_that_is_surely_too_long_is_refused_without_it(schema):
+    limits = CompileLimits(max_places=10**12)  # it would take a year
+    with pytest.raises(LimitExceededError, match="max_places"):
+        ValueGraph(json.dumps(schema), limits)
+
+
+@pytest.mark.parametrize(
+    ("schema", "refusal"),
+    [
+        ({"type": "object", "minProperties": 400, "additionalProperties": False},
+         UnsatisfiableError),
+        ({"type": "object", "minProperties": 400, "propertyNames": {"maxLength": 0}},
+         UnsatisfiableError),
+        ({"type": "object", "minProperties": 400, "maxProperties": 500}, LimitExceededError),
+        ({"type": "array", "contains": False, "minContains": 400}, UnsatisfiableError),
+        ({"type": "array", "contains": {"const": 1}, "minContains": 400, "maxItems": 5},
+         UnsatisfiableError),
+    ],
+)  # fmt: skip
+def test_how_long_a_search_surely_is_does_not_hide_that_it_finds_nothing(schema, refusal):
+    with pytest.raises(refusal):
+        ValueGraph(json.dumps(schema), CompileLimits(max_places=100))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from grammars.schema.scalars import ScalarAlgebra
 if TYPE_CHECKING:
     from grammars.schema.value import NodeId
 
+BOUNDS = [-(10**15) + 1, -20, -1, 0, 1, 7, 250, 10**15 - 1]
 TYPES = ["null", "boolean", "object", "array", "number", "string", "integer"]
 FRAGMENTS: dict[str, list[object]] = {
     "type": [*TYPES, ["string", "null"], ["object", "array"], ["integer", "number"], [], "text", 3],
@@ -41,10 +43,12 @@ FRAGMENTS: dict[str, list[object]] = {
     "maxItems": [0, 1, 1.0],
     "minLength": [0, 2, -1],
     "maxLength": [1, 3, None],
-    "format": ["uuid", "int32", 4],
+    "format": ["uuid", "date-time", "int32", 4],
     "title": ["a title"],
     "pattern": ["^a"],
-    "minimum": [3],
+    "minimum": [3, 0, 1.5, True, 10**15, "3"],
+    "maximum": [3, 1, -1, None],
+    "additionalItems": [True, 4],
 }
 
 NUMBERS = [b"0", b"1", b"3", b"4", b"-2", b"1.5"]
@@ -164,3 +168,16 @@ def test_only_what_a_text_gets_to_is_evaluated(monkeypatch):
     [shape] = graph.value(graph.root).objects
     graph.value(shape.member("a"))
     assert made == [("x",)]
+
+
+@pytest.mark.parametrize("kind", ["integer", "number"])
+def test_the_automaton_of_any_bounds_is_as_small_as_plain_schemas_take_it_to_be(kind):
+    limits = CompileLimits(max_states=480)  # the fewest with which bounds are read at a glance
+    for low, high in itertools.combinations(BOUNDS, 2):
+        schema = {"type": kind, "minimum": low, "maximum": high}
+        graph = ValueGraph(json.dumps(schema), limits)
+        assert graph.outline(graph.root) is not None
+        numbers = graph.value(graph.root).numbers
+        assert numbers is not None
+        assert numbers.accepts(str(low).encode())
+        assert not numbers.accepts(str(high + 1).encode())
