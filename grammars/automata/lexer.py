@@ -10,6 +10,7 @@ import numpy as np
 from grammars.automata.classes import build_dfa
 from grammars.automata.dfa import DEAD, NO_LABEL, NUM_BYTES, Dfa
 from grammars.automata.kernels import kernel
+from grammars.automata.rows import int_rows
 from grammars.automata.subset import Nfa, SubsetTable, determinise
 from grammars.errors import LimitExceededError
 
@@ -189,7 +190,7 @@ class LexerBuilder:
         """The edge lists over atoms of symbols, and the atom of each symbol."""
         parts = [_literal_edges(self._literals)]
         if self._edges:
-            parts.append(np.array(self._edges, np.int32).T.copy())  # rows, contiguous
+            parts.append(int_rows(self._edges, 4).T.copy())  # rows, contiguous
         for embed in self._embeds:
             edges = dfa_edges(embed.dfa.symbol_class, embed.dfa.next_state)
             edges[0] += embed.base
@@ -202,7 +203,7 @@ class LexerBuilder:
         is_first[high + 1] = 1
         is_first[0] = 0
         atom_of_symbol = np.cumsum(is_first[:num_symbols], dtype=np.int32)
-        epsilons = np.array(self._epsilons, np.int32).reshape(-1, 2)
+        epsilons = int_rows(self._epsilons, 2)
         accepting = np.zeros(self._num_states, np.bool_)
         accepting[[state for state, _ in self._accepts]] = True
         nfa = Nfa(

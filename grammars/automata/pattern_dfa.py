@@ -28,6 +28,7 @@ from grammars.automata.pattern_nfa import (
     strip_end,
     strip_start,
 )
+from grammars.automata.rows import int_rows
 from grammars.automata.subset import Nfa, determinise
 from grammars.automata.unicode_sets import WORD
 
@@ -155,8 +156,8 @@ def _subsets(
         for source, number, target in nfa.edges
         for low, high in partition.class_runs[number]
     ]
-    source, low, high, target = np.array(edges, np.int32).reshape(-1, 4).T.copy()
-    epsilon_source, epsilon_target = np.array(nfa.epsilons, np.int32).reshape(-1, 2).T.copy()
+    source, low, high, target = int_rows(edges, 4).T.copy()
+    epsilon_source, epsilon_target = int_rows(nfa.epsilons, 2).T.copy()
     accepting = np.zeros(nfa.num_states, np.bool_)
     accepting[nfa.accepting] = True
     group, rank = nfa.fellows() or (None, None)
