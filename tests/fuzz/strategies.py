@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
+
+from server.calls.formats import calls_text
+
+if TYPE_CHECKING:
+    from server.calls.syntax import CallSyntax
 
 JUNK: st.SearchStrategy[Any] = st.sampled_from(
     [None, True, -1, 0, 2, 1.5, 10**400, "", "x", "\ud800", [], [1], {}, {"type": "x"}, [[]], ["a"]]
@@ -240,10 +245,23 @@ def lark_texts() -> st.SearchStrategy[str]:
     return st.lists(pieces, max_size=14).map(lambda parts: "start: " + " ".join(parts))
 
 
-def model_texts() -> st.SearchStrategy[str]:
+def model_texts(syntax: CallSyntax) -> st.SearchStrategy[str]:
     """What a model may write: pieces of tags, calls and thoughts, whole or broken."""
+    words = [
+        *(*syntax.section_open, *syntax.before_name, *syntax.before_arguments),
+        *(*syntax.after_arguments, *syntax.between, *syntax.section_close),
+    ]
+    calls = [("f", {"a": "x"}), ("g", {"n": 1, "o": {"b": [None]}}), ("f", {}), ("h", {"a": "é"})]
     pieces = st.sampled_from(
         [
+            *words,
+            *(word[: len(word) // 2] for word in words),
+            *(calls_text(syntax, [call]) for call in calls),
+            calls_text(syntax, calls),
+            "<parameter=a>",
+            "</parameter>",
+            "f",
+            "0",
             "<tool_call>",
             "</tool_call>",
             "<think>",
