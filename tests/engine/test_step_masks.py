@@ -184,7 +184,8 @@ def test_the_masks_of_a_step_are_made_in_one_piece_while_its_model_runs(engine, 
             super().fill_bitmask(row)
             made.set()
 
-    run, started = engine._runner.run, []
+    run, start = engine._runner.run, engine._masks.start
+    started: list[list[str]] = []
 
     def run_when_masks_are_made(spans):
         if started[-1]:
@@ -196,7 +197,6 @@ def test_the_masks_of_a_step_are_made_in_one_piece_while_its_model_runs(engine, 
         started.append([job.sequence.request.request_id for job in jobs])
         return start(jobs)
 
-    start = engine._masks.start
     monkeypatch.setattr(engine._runner, "run", run_when_masks_are_made)
     monkeypatch.setattr(engine._masks, "start", note_jobs)
     requests = [Request(name, prompt(4), greedy(3), Telling([{7, 8}] * 3)) for name in "abc"]
