@@ -19,6 +19,7 @@ from server.errors import (
 from server.merging import merged
 from server.output_clock import OutputClock
 from server.reply.choice import ChoiceReply
+from server.sampling import limit_name
 from server.tracing import TracedRequest
 
 if TYPE_CHECKING:
@@ -68,7 +69,9 @@ class Generation:
         try:
             services.engine.check_request(self._requests[0])
         except InvalidRequestError as error:
-            raise InvalidValueError(error.parameter, error.reason) from error
+            is_limit = error.parameter == "max_tokens"
+            param = limit_name(chat.request) if is_limit else error.parameter
+            raise InvalidValueError(param, error.reason) from error
         self.usage = Usage(len(chat.prompt_token_ids))
         now = asyncio.get_running_loop().time()
         self._deadline = now + services.config.generation_timeout_s

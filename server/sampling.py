@@ -67,6 +67,13 @@ def sampling_params(
     )
 
 
+def limit_name(request: ChatCompletionRequest) -> str:
+    """The field whose value is the limit of an answer, or would be."""
+    newer = request.max_completion_tokens
+    is_newer = newer is not None and (request.max_tokens is None or newer < request.max_tokens)
+    return "max_completion_tokens" if is_newer else "max_tokens"
+
+
 def choice_seed(seed: int | None, choice: int) -> int | None:
     """The seed of the choice with this index: choices of one request differ, repeats agree."""
     return None if seed is None else (seed + choice) % 2**63

@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from engine.errors import InvalidRequestError
 from server.config import ServerConfig, hash_api_key
 from tests.support.calls import spelled_call
 from tests.support.chat_server import (
@@ -599,6 +600,25 @@ def test_fields_for_the_engine_reach_it():
     choice_of(services, on_length="close", logprobs=True, logprobs_of="model")
     (request,) = services.engine.requests
     assert (request.on_length, request.sampling.logprobs_of) == ("close", "model")
+
+
+@pytest.mark.parametrize(
+    ("limits", "param"),
+    [
+        ({"max_tokens": 2}, "max_tokens"),
+        ({"max_completion_tokens": 2}, "max_completion_tokens"),
+        ({"max_completion_tokens": 2, "max_tokens": 3}, "max_completion_tokens"),
+        ({"max_completion_tokens": 3, "max_tokens": 2}, "max_tokens"),
+    ],
+)
+def test_a_limit_that_is_too_little_is_told_by_the_field_that_was_sent(limits, param, monkeypatch):
+    def refuse(_request):
+        raise InvalidRequestError("max_tokens", "2 is too little")
+
+    services = make_services("ok")
+    monkeypatch.setattr(services.engine, "check_request", refuse)
+    error = post(services, json_schema=NUMBER, on_length="close", **limits).json()["error"]
+    assert (error["param"], error["message"]) == (param, f"{param}: 2 is too little")
 
 
 @pytest.mark.parametrize("stream", [False, True])
