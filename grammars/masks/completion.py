@@ -75,7 +75,7 @@ class Completion:
         state = configuration.state
         owed = max(0, self._count_min(state) - configuration.counted)
         costs: Costs = {}
-        for way in self._ways.find(configuration.lexer):
+        for way in self._ways.find(configuration.lexer, state):
             for outcome, cost in self._costs_after(self._action(state, way.label)).items():
                 _lower(costs, outcome, way.num_tokens(owed) + cost)
         return costs
@@ -178,7 +178,7 @@ class Completion:
             row = self._tables.state_row(state)
             if row[StateColumn.IS_FINAL]:
                 heappush(queue, (distance, _END, state, END, 0))
-            for way in self._ways.find(row[StateColumn.LEXER_START]):
+            for way in self._ways.find(row[StateColumn.LEXER_START], state):
                 after = distance + way.num_tokens(row[StateColumn.COUNT_MIN])
                 match self._action(state, way.label):
                     case Goto(target):

@@ -9,9 +9,10 @@ import numpy as np
 
 from grammars.automata.dfa import DEAD, NO_LABEL, NUM_BYTES
 from grammars.automata.owed import characters_owed
+from grammars.pushdown.layout import ALL_LABELS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 MAX_WAYS: Final = 64
 """Labels that are looked for from one lexer state, those with the shortest texts first."""
+
+
+_ANY_STATE: Final = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,26 +66,40 @@ class LexerWays:
         self._tables = tables
         self._texts = vocabulary.derive(_token_texts)
         self._longest = vocabulary.derive(_longest_text)
-        self._ways: dict[int, tuple[Way, ...]] = {}
+        self._ways: dict[tuple[int, int], tuple[Way, ...]] = {}
         self._wasteful: dict[Dfa, _Wasteful | None] = {}  # a Dfa compares by identity
 
     def __len__(self) -> int:
         return len(self._ways)
 
-    def find(self, lexer_state: int) -> tuple[Way, ...]:
-        """The ways from a global lexer state to the labels nearest to it."""
+    def find(self, lexer_state: int, state: int) -> tuple[Way, ...]:
+        """The ways from a global lexer state to the labels nearest to it.
+
+        Where there are more labels than are looked for, only those that a structural state reads.
+        """
         if lexer_state == DEAD:
             return ()
-        known = self._ways.get(lexer_state)
+        has_many = bool(self._tables.far_labels(lexer_state))
+        key = (lexer_state, state if has_many else _ANY_STATE)
+        known = self._ways.get(key)
         if known is None:
-            dfa, local = self._tables.locate(lexer_state)
-            if dfa not in self._wasteful:
-                owed = characters_owed(dfa)
-                self._wasteful[dfa] = _Wasteful(dfa, owed) if owed.any() else None
-            texts = _shortest_texts(dfa, local, self._wasteful[dfa])
-            known = tuple(self._way(dfa, *way) for way in texts)
-            self._ways[lexer_state] = known
+            window = self._tables.window(state) if has_many else ALL_LABELS
+            known = self._ways[key] = tuple(self._find(lexer_state, window))
         return known
+
+    def _find(self, lexer_state: int, window: int) -> Iterator[Way]:
+        dfa, local = self._tables.locate(lexer_state)
+        if dfa not in self._wasteful:
+            owed = characters_owed(dfa)
+            self._wasteful[dfa] = _Wasteful(dfa, owed) if owed.any() else None
+
+        def is_seen(other: int) -> bool:
+            return window == ALL_LABELS or self._tables.can_read(
+                lexer_state + other - local, window
+            )
+
+        for way in _shortest_texts(dfa, local, self._wasteful[dfa], is_seen):
+            yield self._way(dfa, *way)
 
     def _way(self, dfa: Dfa, label: int, symbols: list[int], states: list[int]) -> Way:
         fewest = self._num_tokens(symbols)
@@ -148,7 +166,7 @@ class _Wasteful:
 
 
 def _shortest_texts(
-    dfa: Dfa, start: int, wasteful: _Wasteful | None
+    dfa: Dfa, start: int, wasteful: _Wasteful | None, is_seen: Callable[[int], bool]
 ) -> Iterator[tuple[int, list[int], list[int]]]:
     """For each of the nearest labels the first shortest text to it: label, symbols, states.
 
@@ -156,6 +174,7 @@ def _shortest_texts(
     texts to each state, and the states in the order of these texts. Inside of a counted string it
     goes only where the fewest characters are owed, since no more may be left. Ends of pieces
     (`Dfa.num_ends`) count only where no terminal can end: what comes after them is not made yet.
+    States that are not seen are left out: nothing that is read lies behind them.
     """
     classes, first_symbol = np.unique(dfa.symbol_class, return_index=True)
     by_symbol = sorted(zip(first_symbol.tolist(), classes.tolist(), strict=True))
@@ -177,7 +196,7 @@ def _shortest_texts(
         row = (dfa.next_state[state] if wasteful is None else wasteful.others(state)).tolist()
         for symbol, column in by_symbol:
             following = row[column]
-            if following != DEAD and following not in before:
+            if following != DEAD and following not in before and is_seen(following):
                 before[following] = (state, symbol)
                 order.append(following)
     if not found:

@@ -31,6 +31,7 @@ from grammars.pushdown.columns import (
     NUM_LABELS,
     POP,
     PUSH,
+    REACH,
     RESUMES,
     UNEXPANDED,
     WINDOW,
@@ -206,7 +207,7 @@ class AutomatonTables:
         base = self._bases[bisect_right(self._bases, lexer_state - 1) - 1]
         spans = self._spans_of_base.get(base)
         if spans is None:
-            return range(0)
+            return range(FIRST_FAR_LABEL, FIRST_FAR_LABEL)
         first, last = self._far_spans.array[spans + lexer_state - base].tolist()
         return range(first + FIRST_FAR_LABEL, last + FIRST_FAR_LABEL + 1)
 
@@ -344,6 +345,21 @@ class AutomatonTables:
         word, bit = divmod(label - FIRST_FAR_LABEL, _WORD_BITS)
         return bool(self._far_sets.array[row[FAR_SET] + word] >> bit & 1)
 
+    def window(self, state: int) -> int:
+        """Bits of the labels that a state reads; ALL_LABELS where it reads all of its lexer's."""
+        row = self._states.array[state]
+        near, num_labels, first = (int(row[column]) for column in (WINDOW, NUM_LABELS, FAR_SET))
+        if near == ALL_LABELS or first == 0:
+            return near
+        words = self._far_sets.array[first : first + _num_words(num_labels)]
+        return near | int.from_bytes(words.astype("<i8").tobytes(), "little") << MAX_WINDOW_LABELS
+
+    def can_read(self, lexer_state: int, window: int) -> bool:
+        """Whether a lexer state can reach a label of a window."""
+        far = self.far_labels(lexer_state)
+        is_near = int(self._lexers.array[lexer_state, REACH]) & window & _NEAR_LABELS != 0
+        return is_near or window >> far.start - 1 & (1 << len(far)) - 1 != 0
+
     def set_resume(self, state: int, outcome: int, target: int) -> None:
         """Write what `state` becomes under `outcome`; the full outcome needs no entry."""
         with self.lock:
@@ -389,7 +405,7 @@ class AutomatonTables:
 
     def _add_far_set(self, labels: int, num_labels: int) -> int:
         """Where the set of these far labels begins, bit 0 being the first."""
-        num_words = (num_labels - MAX_WINDOW_LABELS + _WORD_BITS - 1) // _WORD_BITS
+        num_words = _num_words(num_labels)
         first = self._reserve(self._far_sets, num_words)
         words = np.frombuffer(labels.to_bytes(8 * num_words, "little"), "<i8")
         self._far_sets.array[first : first + num_words] = words
@@ -421,3 +437,8 @@ class AutomatonTables:
             raise LimitExceededError(
                 "max_table_bytes", self._max_bytes, "the automaton of this grammar"
             )
+
+
+def _num_words(num_labels: int) -> int:
+    """Words of a set of the far ones of some labels."""
+    return (num_labels - MAX_WINDOW_LABELS + _WORD_BITS - 1) // _WORD_BITS

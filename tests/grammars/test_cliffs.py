@@ -18,6 +18,11 @@ WORDS = [
     "".join(RANDOM.choices("abcdefghijkl ", k=RANDOM.randrange(5, 20))) for _ in range(100_000)
 ]
 OPTIONAL = {f"prop_{number}": {"type": "string"} for number in range(100)}
+MANY_KEYS = {f"p{number}": {"type": "integer"} for number in range(10_000)}
+MANY_WAYS: dict[str, object] = {
+    f"d{i}": {"anyOf": [inner := {"$ref": f"#/$defs/d{i + 1}"}, {"type": "array", "items": inner}]}
+    for i in range(14)
+} | {"d14": {"type": "null"}}
 EVERY_KEY = dict.fromkeys(OPTIONAL, "x")
 
 
@@ -101,6 +106,18 @@ CLIFFS: dict[str, Cliff] = {
     "100 optional keys in any order": (
         {"type": "object", "properties": OPTIONAL}, "any",
         dict.fromkeys([*OPTIONAL][::-1], "x"), 4, 12,
+    ),
+    "10,000 optional keys": (
+        {"type": "object", "properties": MANY_KEYS, "additionalProperties": False},
+        "schema", dict.fromkeys([*MANY_KEYS][::50], 1), 4, 24,
+    ),
+    "10,000 optional keys in any order": (
+        {"type": "object", "properties": MANY_KEYS}, "any",
+        dict.fromkeys([*MANY_KEYS][::-200], 1), 4, 48,
+    ),
+    "arrays nested in many ways": (
+        {"$ref": "#/$defs/d0", "$defs": MANY_WAYS},
+        "schema", json.loads("[" * 14 + "null" + "]" * 14), 5, 4,
     ),
     "a repeat of 1000": ({"type": "string", "pattern": "^[a-z]{1,1000}$"}, "schema", "abc", 2, 2),
     "any repeat of 1000": ({"type": "string", "pattern": "^.{1,1000}$"}, "schema", "aé", 2, 8),

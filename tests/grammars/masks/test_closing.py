@@ -62,6 +62,13 @@ SPECS: dict[str, GrammarSpec] = {
             ]
         }
     ),
+    "many keys": JsonSchema.from_value(
+        {
+            "type": "object",
+            "properties": {f"{n:03}": {"type": "null"} for n in range(70)},
+            "required": ["050", "069"],
+        }
+    ),
     "anything": JsonSchema("true"),
     "long string": JsonSchema.from_value({"type": "string", "minLength": 40}),
     "regex": Regex("(ab|cc)*[0-9]{1,3}é?"),
