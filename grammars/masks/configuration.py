@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from grammars.masks.distinct_walk import DistinctPoint
+    from grammars.masks.distinct_point import DistinctPoint
     from grammars.masks.hops import Hop
     from grammars.masks.key_frames import KeyPoint
     from grammars.masks.rows import MaskRow

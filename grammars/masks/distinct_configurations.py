@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from grammars.masks.configuration import WINDOW_SIZE, Configuration
+from grammars.masks.distinct_point import DistinctPoint
 from grammars.masks.distinct_tokens import DistinctTokens, allowed_among
-from grammars.masks.distinct_walk import DistinctPoint, DistinctWalk
+from grammars.masks.distinct_walk import DistinctWalk
 from grammars.masks.hops import Hops
 from grammars.masks.json_scan import OUTSIDE, scan_all
 from grammars.masks.key_frames import as_distinct, as_keys, frames_after, keyed
 from grammars.masks.key_tokens import KeyTokens
 from grammars.masks.reference import PlainConfiguration, ReferenceWalk
+from grammars.masks.text_counts import TextCounts
 
 if TYPE_CHECKING:
     from grammars.masks.configuration import ConfigurationTable
@@ -60,7 +62,8 @@ class DistinctConfigurations:
         is_plain: bool = False,
     ) -> None:
         self._plain_walk = ReferenceWalk(tables, states, vocabulary)
-        self._walk = DistinctWalk(self._plain_walk, states, tables)
+        counts = None if is_plain else TextCounts(tables)
+        self._walk = DistinctWalk(self._plain_walk, states, tables, counts)
         self._reader = DistinctTokens(self._walk, tokens, vocabulary)
         self._token_bytes = vocabulary.token_bytes
         self._key_tokens = vocabulary.derive(KeyTokens)

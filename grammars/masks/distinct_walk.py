@@ -12,35 +12,20 @@ grammar (`schema/unique_arrays.py` sees to it that a next element can always be 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
 from grammars.automata.dfa import DEAD, NUM_BYTES
-from grammars.masks.endless import EndlessTerminals
-from grammars.masks.json_scan import OUTSIDE, scan, unwritten_bytes
-from grammars.masks.spellings import Cursor, cursors_of, form_of
+from grammars.masks.distinct_point import DistinctFrame, DistinctPoint, num_words_of
+from grammars.masks.earlier_words import EarlierWords
+from grammars.masks.json_scan import scan
 from grammars.pushdown.distinct import Distinct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from grammars.masks.reference import PlainConfiguration, ReferenceWalk
-    from grammars.masks.spellings import Form
+    from grammars.masks.text_counts import TextCounts
     from grammars.pushdown.tables import AutomatonTables
-
-_Rope: TypeAlias = "tuple[_Rope, bytes] | None"
-"""A text in pieces, the last one first: texts that share a beginning share its memory."""
-
-_PATIENCE: Final = 500
-"""Bytes that are tried for a further way where one is known already."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Seen:
-    """A finished text, and those before it in its frame."""
-
-    form: Form
-    before: Seen | None
 
 
 class DistinctStates(Protocol):
@@ -55,124 +40,6 @@ class DistinctStates(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DistinctFrame:
-    """A frame in which texts must differ.
-
-    Args:
-        depth: frames below it on the stack.
-        has_keys: whether keys must differ; else elements.
-        seen: the texts that are finished.
-        is_open: whether a text is being written.
-        text: of it what earlier tokens wrote.
-        tail: of it what the last token wrote.
-        cursors: where it is in the earlier texts that it may still become.
-        is_endless: whether the keys are `Distinct.ENDLESS_KEYS`.
-    """
-
-    depth: int
-    has_keys: bool
-    seen: Seen | None = None
-    is_open: bool = True
-    text: _Rope = None
-    tail: bytes = b""
-    cursors: tuple[Cursor, ...] = ()
-    is_endless: bool = False
-
-    @property
-    def is_free(self) -> bool:
-        """Whether no text is being written that may still become an earlier one."""
-        return not (self.is_open and self.cursors)
-
-    @property
-    def written(self) -> bytes:
-        """The text that is being written."""
-        return _written((self.text, self.tail))
-
-    def fed(self, byte: int) -> DistinctFrame:
-        """The frame after a byte of canonical spelling."""
-        if not self.is_open or (byte == _COMMA and not self.tail and self.text is None):
-            return self  # the comma before a key
-        cursors = tuple([after for cursor in self.cursors for after in cursor.step(byte)])
-        return replace(self, tail=self.tail + bytes((byte,)), cursors=cursors)
-
-    def opened(self) -> DistinctFrame:
-        """The frame before its next text."""
-        cursors = tuple(_beginnings(self.seen))
-        return replace(self, is_open=True, text=None, tail=b"", cursors=cursors)
-
-    def closed(self) -> DistinctFrame:
-        """The frame after its text has ended."""
-        form = self.written if self.has_keys else form_of(self.written)
-        return replace(
-            self, seen=Seen(form, self.seen), is_open=False, text=None, tail=b"", cursors=()
-        )
-
-    def sealed(self) -> DistinctFrame:
-        """The same frame, ready for the next token."""
-        return replace(self, text=(self.text, self.tail), tail=b"") if self.tail else self
-
-
-_COMMA: Final = ord(",")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DistinctPoint:
-    """Where a text is.
-
-    Args:
-        plain: where the automaton is.
-        frames: the frames in which texts must differ, the outermost first.
-        scanned: where the JSON scanner is; OUTSIDE while there are no frames.
-    """
-
-    plain: PlainConfiguration
-    frames: tuple[DistinctFrame, ...] = ()
-    scanned: int = OUTSIDE
-
-    @property
-    def is_free(self) -> bool:
-        """Whether no text of a frame may still become an earlier one, nor is about to begin."""
-        return not self.is_before_element and all(frame.is_free for frame in self.frames)
-
-    @property
-    def is_before_element(self) -> bool:
-        """Whether the comma before an element has been read, but perhaps not yet its gap."""
-        if not self.frames or self.plain.is_fresh:
-            return False
-        frame = self.frames[-1]
-        is_between = not frame.is_open and not frame.has_keys
-        return is_between and frame.depth == len(self.plain.below)
-
-    @property
-    def seen(self) -> tuple[Seen | None, ...]:
-        """The earlier texts of each frame."""
-        return tuple(frame.seen for frame in self.frames)
-
-    @property
-    def expected_bytes(self) -> frozenset[int]:
-        """The bytes of canonical spelling with which a text stays among earlier ones."""
-        frames = self.frames
-        if self.is_before_element:
-            frames = (*frames[:-1], frames[-1].opened())
-        return frozenset(
-            cursor.text[cursor.offset]
-            for frame in frames
-            if frame.is_open
-            for cursor in frame.cursors
-            if not cursor.is_finished
-        )
-
-    @property
-    def staying_bytes(self) -> frozenset[int]:
-        """The bytes that may leave a text among earlier ones, or end it as one."""
-        return self.expected_bytes | unwritten_bytes(self.scanned)
-
-    def sealed(self) -> DistinctPoint:
-        """The same point, ready for the next token."""
-        return replace(self, frames=tuple(frame.sealed() for frame in self.frames))
-
-
 class DistinctWalk:
     """Reads symbols; both of its other parts may expand the tables, whose lock must be held.
 
@@ -180,15 +47,20 @@ class DistinctWalk:
         walk: the automaton.
         states: where texts must differ.
         tables: of the automaton.
+        counts: of its words; None looks ahead byte by byte alone, as the reference of that.
     """
 
     def __init__(
-        self, walk: ReferenceWalk, states: DistinctStates, tables: AutomatonTables
+        self,
+        walk: ReferenceWalk,
+        states: DistinctStates,
+        tables: AutomatonTables,
+        counts: TextCounts | None = None,
     ) -> None:
         self._walk = walk
         self._states = states
         self._tables = tables
-        self._endless = EndlessTerminals(tables)
+        self._counts = counts
         self._bytes: dict[int, bytes] = {}
 
     def read(self, point: DistinctPoint, symbols: Iterable[int]) -> DistinctPoint | None:
@@ -214,20 +86,67 @@ class DistinctWalk:
         return self._fire(point) if self._walk.is_closed(plain) else point
 
     def is_alive(self, point: DistinctPoint) -> bool:
-        """Whether the text can be completed; the point itself comes of steps that are alive."""
-        return (
-            point.is_free
-            or self._endless.at(point.plain)
-            or (point.is_before_element and self.leads_on(point.plain))
-            or any(True for _ in self._ways(point))
-        )
+        """Whether the text can be completed; the point itself comes of steps that are alive.
 
-    def leads_on(self, place: PlainConfiguration) -> bool:
-        """Whether infinitely many texts of one terminal can follow, of the next one if need be."""
-        if self._endless.at(place):
-            return True
+        It can wherever it may leave what was written before: a word of its terminal that no earlier
+        text has is enough, so counting words spares most of the search.
+        """
+        pending = [point]
+        while pending:
+            current = pending.pop()
+            if current.is_free or self._has_room(current):
+                return True
+            words = self.words_at(current)
+            if words is None:
+                read = (self.read_symbol(current, byte) for byte in self._likely_bytes(current))
+            elif self._counts is not None and self._counts.at(current.plain) > len(words):
+                return True
+            else:
+                read = (self.read_word(words, word) for word in words)
+            pending += [after for after in read if after is not None]
+        return False
+
+    def words_at(self, point: DistinctPoint) -> EarlierWords | None:
+        """The words of earlier texts that the automaton reads from inside of a string to its end.
+
+        None where that is not looked at: in keys, in strings that are read in pieces or whose
+        characters are counted, and outside of strings.
+        """
+        if self._counts is None or self._walk.counts_characters(point.plain):
+            return None
+        words = EarlierWords.at(point)
+        if words is None:
+            return None
+        found = []
+        for word in words:
+            end = self._walk.shift_all(point.plain, word)
+            if end is not None and self._walk.is_closed(end):
+                found.append(word)
+            elif end is not None or self._walk.read(point.plain, word) is not None:
+                return None  # its terminal ends behind it or before
+        return words.only(found)
+
+    def read_word(self, words: EarlierWords, word: bytes) -> DistinctPoint | None:
+        """The point after one of the words of `words_at`, None where it is refused."""
+        before_quote = self._walk.shift_all(words.point.plain, word[:-1])
+        assert before_quote is not None, "the automaton reads the word"
+        return self.read_symbol(words.before_quote(word, before_quote), word[-1])
+
+    def shift_plainly(self, place: PlainConfiguration, symbol: int) -> PlainConfiguration:
+        """Where the automaton alone comes to inside of a word of `words_at`."""
+        after = self._walk.shift_all(place, (symbol,))
+        assert after is not None, "the automaton reads the word"
+        return after
+
+    def num_words(self, place: PlainConfiguration) -> int:
+        """How many words may follow to the end of a terminal, see `TextCounts`.
+
+        Of the next one, where that of the place may end.
+        """
+        if self._counts is None:
+            return 0
         fired = None if place.is_fresh else self._walk.fire(place)
-        return fired is not None and self._endless.at(fired)
+        return self._counts.at(place if fired is None else fired)
 
     def read_plainly(
         self, place: PlainConfiguration, symbols: Iterable[int]
@@ -235,47 +154,16 @@ class DistinctWalk:
         """Where the automaton alone comes to."""
         return self._walk.read(place, symbols)
 
-    def count_ways(self, point: DistinctPoint, most: int) -> int:
-        """How many different texts of the innermost frame may come next, at least.
-
-        It is exact up to `most`, unless finding the next one takes long; 0 is always exact.
-        """
-        index = len(point.frames) - 1
-        found: set[tuple[bytes, bool]] = set()
-        for before, after in self._ways(point, len(point.frames)):
-            frame = before.frames[index]
-            leads_on = len(after.frames) > index and after.frames[index].seen is frame.seen
-            # what leaves the earlier texts differs from what ends among them, and from each other
-            found.add((after.frames[index].written if leads_on else frame.written, leads_on))
-            if len(found) == most:
-                break
-        return len(found)
-
-    def _ways(
-        self, point: DistinctPoint, num_frames: int = 0
-    ) -> Iterator[tuple[DistinctPoint, DistinctPoint]]:
-        """The first free points on the ways from a point, a byte on at least; those before them.
-
-        Ways that are not free yet when they have left all but fewer than `num_frames` frames are
-        given up. So are all behind the first one, when many bytes have been tried for them:
-        spellings of one earlier text can be countless, and so can ways that differ only in other
-        frames.
-        """
-        pending = [point]
-        has_found, patience = False, _PATIENCE
-        while pending:
-            current = pending.pop()
-            for byte in self._likely_bytes(current):
-                if not patience:
-                    return
-                patience -= has_found
-                after = self.read_symbol(current, byte)
-                if after is not None:
-                    if after.is_free:
-                        has_found = True
-                        yield current, after
-                    elif len(after.frames) >= num_frames:
-                        pending.append(after)
+    def _has_room(self, point: DistinctPoint) -> bool:
+        """Whether there are surely words that no earlier text has here."""
+        if self._counts is None:
+            return False
+        if not point.is_between_elements:
+            return self._counts.at(point.plain) > point.num_words
+        if not point.is_before_element:
+            return False  # of the words that follow, a comma may lead nowhere
+        taken = point.num_words + 2 * num_words_of(point.frames[-1].seen)
+        return self.num_words(point.plain) > taken
 
     def nearest_free(self, point: DistinctPoint) -> Iterator[tuple[int, DistinctPoint]]:
         """The first free points on the ways from a point, and how many bytes on; nearest first."""
@@ -359,17 +247,3 @@ def _fed(point: DistinctPoint, plain: PlainConfiguration, symbol: int) -> Distin
     if byte is not None:
         frames = tuple([frame.fed(byte) for frame in frames])
     return DistinctPoint(plain, frames, scanned)
-
-
-def _beginnings(seen: Seen | None) -> Iterator[Cursor]:
-    while seen is not None:
-        yield from cursors_of(seen.form)
-        seen = seen.before
-
-
-def _written(rope: _Rope) -> bytes:
-    pieces = []
-    while rope is not None:
-        rope, piece = rope
-        pieces.append(piece)
-    return b"".join(reversed(pieces))

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 OUTSIDE: Final = 0
-_INSIDE: Final = 1
+INSIDE: Final = 1
 _ESCAPE: Final = 2
 _DIGITS: Final = 3
 """Inside `\\u`: this and the next three, one for each digit that has been read."""
@@ -43,14 +43,14 @@ def scan(symbol: int, state: int) -> tuple[int | None, int]:
     if state == OUTSIDE:
         if symbol == ord(" "):
             return None, OUTSIDE
-        return symbol, _INSIDE if symbol == ord('"') else OUTSIDE
-    if state == _INSIDE:
-        following = {ord('"'): OUTSIDE, ord("\\"): _ESCAPE}.get(symbol, _INSIDE)
+        return symbol, INSIDE if symbol == ord('"') else OUTSIDE
+    if state == INSIDE:
+        following = {ord('"'): OUTSIDE, ord("\\"): _ESCAPE}.get(symbol, INSIDE)
         return symbol, following
     if state == _ESCAPE:
-        return symbol, _DIGITS if symbol == ord("u") else _INSIDE
+        return symbol, _DIGITS if symbol == ord("u") else INSIDE
     digit = ord(chr(symbol).lower())
-    return digit, state + 1 if state < _DIGITS + 3 else _INSIDE
+    return digit, state + 1 if state < _DIGITS + 3 else INSIDE
 
 
 @lru_cache(maxsize=1 << 14)

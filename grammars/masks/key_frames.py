@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from grammars.masks.configuration import Configuration
-from grammars.masks.distinct_walk import DistinctFrame, Seen
+from grammars.masks.distinct_point import DistinctFrame, seen_after
 from grammars.pushdown.distinct import Distinct
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def as_distinct(frame: KeyFrame) -> DistinctFrame:
     """The same frame for a `DistinctWalk`."""
     seen = None
     for key in frame.keys:
-        seen = Seen(key + b":", seen)
+        seen = seen_after(seen, key + b":", is_key=True)
     found = DistinctFrame(frame.depth, has_keys=True, seen=seen, is_open=False, is_endless=True)
     if frame.is_open:
         found = found.opened()
@@ -147,11 +147,10 @@ def as_keys(frames: Iterable[DistinctFrame]) -> tuple[KeyFrame, ...] | None:
     """The same frames as keys; None where keys do not tell all."""
     found = []
     for frame in frames:
-        keys = set()
+        keys: set[bytes] = set()
         seen = frame.seen
         while frame.is_endless and seen is not None:
-            assert isinstance(seen.form, bytes)
-            keys.add(seen.form[:-1])
+            keys.update(cursor.text[:-1] for cursor in seen.beginnings)
             seen = seen.before
         text = frame.written if frame.is_open else b""
         if not frame.is_endless or any(b"\\" in written for written in (text, *keys)):

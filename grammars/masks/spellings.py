@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[^"\[\]{},:]+|[\[\]{},:]', re.DOTALL)
+_DIGITS: Final = re.compile(rb"\\u([0-9a-f]{4})")
+_MAX_LETTERS: Final = 40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,9 +72,15 @@ class Cursor:
             return (Cursor(text, offset + 1, self.rest),)
         return tuple(_unfolded(self.rest))
 
+    def skip(self, num_bytes: int) -> Cursor:
+        """Where bytes lead after which the text goes on."""
+        return Cursor(self.text, self.offset + num_bytes, self.rest)
+
 
 def cursors_of(form: Form) -> tuple[Cursor, ...]:
     """The beginnings of all spellings of a value."""
+    if isinstance(form, bytes):
+        return (Cursor(form, 0, None),)
     return tuple(_unfolded((form, None)))
 
 
@@ -100,6 +108,20 @@ def _unfolded(pending: _Pending) -> Iterator[Cursor]:
                 for part in reversed(form):
                     pending = (part, pending)
     yield Cursor(b"", 0, None)
+
+
+def num_words(text: bytes) -> int:
+    r"""How many words a value has for a terminal at any one place of its spellings, at most.
+
+    There may be one of each key, with a gap behind it or none; and each digit of `\u001f` may be of
+    either case.
+
+    Args:
+        text: the value in canonical spelling; perhaps not whole.
+    """
+    digits = b"".join(_DIGITS.findall(text))
+    num_letters = sum(digit in b"abcdef" for digit in digits)
+    return (1 + 2 * text.count(b'":')) << min(num_letters, _MAX_LETTERS)
 
 
 def form_of(text: bytes) -> Form:

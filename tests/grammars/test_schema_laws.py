@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from grammars.errors import GrammarError, UnsatisfiableError
 from grammars.limits import CompileLimits
-from grammars.masks.distinct_walk import DistinctPoint, DistinctWalk
+from grammars.masks.distinct_point import DistinctPoint
+from grammars.masks.distinct_walk import DistinctWalk
 from grammars.masks.reference import ReferenceWalk
 from grammars.pushdown.structural import StructuralStates
 from grammars.pushdown.tables import AutomatonTables

@@ -1,4 +1,4 @@
-"""A vocabulary whose text tokens are the 256 bytes, with chosen control tokens."""
+"""A vocabulary whose text tokens are the 256 bytes, with chosen control tokens and longer ones."""
 
 from __future__ import annotations
 
@@ -20,8 +20,13 @@ def byte_alphabet() -> list[str]:
 
 
 @lru_cache(maxsize=16)
-def byte_vocabulary(controls: tuple[str, ...] = ()) -> Vocabulary:
-    """Token i is byte i; token 256 ends the text; control i (symbol 256 + i) is token 257 + i."""
+def byte_vocabulary(controls: tuple[str, ...] = (), pieces: tuple[bytes, ...] = ()) -> Vocabulary:
+    """Token i is byte i; token 256 ends the text; control i (symbol 256 + i) is token 257 + i.
+
+    Behind these come tokens of several bytes.
+    """
+    alphabet = byte_alphabet()
+    spellings = [*alphabet, *("".join(alphabet[byte] for byte in piece) for piece in pieces)]
     added = [END_OF_TEXT, *controls]
     byte_level = {
         "type": "ByteLevel",
@@ -44,10 +49,13 @@ def byte_vocabulary(controls: tuple[str, ...] = ()) -> Vocabulary:
         "decoder": byte_level,
         "model": {
             "type": "BPE",
-            "vocab": {spelling: byte for byte, spelling in enumerate(byte_alphabet())},
+            "vocab": {
+                spelling: index if index < 256 else index + len(added)
+                for index, spelling in enumerate(spellings)
+            },
             "merges": [],
         },
     }  # fmt: skip
     return Vocabulary(
-        json.dumps(tokenizer).encode(), padded_size=256 + len(added), end_token_ids=[256]
+        json.dumps(tokenizer).encode(), padded_size=len(spellings) + len(added), end_token_ids=[256]
     )
