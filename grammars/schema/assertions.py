@@ -129,7 +129,8 @@ class SchemaObject:
             return None
         is_integer = "number" not in types
         if low is None and high is None and step is None:
-            return self._scalars.integers if is_integer else self._scalars.all_numbers
+            all_of = self._scalars.numbers
+            return all_of.integers if is_integer else all_of.everything
         try:
             numbers = json_number.number_dfa(
                 integer=is_integer,

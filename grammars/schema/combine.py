@@ -60,7 +60,7 @@ class ValueAlgebra:
         return Value(
             has_null=a.has_null and b.has_null,
             booleans=a.booleans & b.booleans,
-            numbers=self.scalars.intersect_numbers(a.numbers, b.numbers),
+            numbers=self.scalars.numbers.intersect(a.numbers, b.numbers),
             strings=self.scalars.intersect_strings(a.strings, b.strings),
             objects=self._both_objects(a.objects, b.objects),
             arrays=self._bounded(self._meet_arrays(a.arrays, b.arrays)),
@@ -89,7 +89,8 @@ class ValueAlgebra:
             arrays = self._bounded(self._meet_arrays(arrays, other))
         scalars, numbers, strings = self.scalars, a.numbers, a.strings
         if numbers is not None and b.numbers is not None:
-            numbers = scalars.intersect_numbers(numbers, scalars.complement_numbers(b.numbers))
+            others = scalars.numbers.complement(b.numbers)
+            numbers = scalars.numbers.intersect(numbers, others)
         if strings is not None and b.strings is not None:
             strings = scalars.intersect_strings(strings, scalars.complement_strings(b.strings))
         return Value(
@@ -105,7 +106,7 @@ class ValueAlgebra:
         return Value(
             has_null=a.has_null or b.has_null,
             booleans=a.booleans | b.booleans,
-            numbers=self.scalars.unite_numbers(a.numbers, b.numbers),
+            numbers=self.scalars.numbers.unite(a.numbers, b.numbers),
             strings=self.scalars.unite_strings(a.strings, b.strings),
             objects=self._bounded((*a.objects, *b.objects)),
             arrays=self._bounded((*a.arrays, *b.arrays)),

@@ -49,7 +49,7 @@ class Constants:
         scalars = self._algebra.scalars
         found = Value(
             strings=scalars.strings_among(strings) if strings else None,
-            numbers=scalars.numbers_among(numbers) if numbers else None,
+            numbers=scalars.numbers.among(numbers) if numbers else None,
         )
         return self._algebra.union([found, *map(self.only, others)])
 

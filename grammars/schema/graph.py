@@ -54,7 +54,7 @@ class ValueGraph:
     ) -> None:
         document = SchemaDocument(text)
         self._scalars = scalar_algebra(limits.max_states, missing_bytes)
-        self._nodes = NodeTable(document, limits, self._scalars.all_numbers)
+        self._nodes = NodeTable(document, limits, self._scalars.numbers.everything)
         algebra = ValueAlgebra(self._nodes, self._scalars, limits, missing_bytes)
         self._outlines = Outlines(self._nodes, algebra)
         self._plans = ShapePlans(self._nodes, algebra.shapes.languages, limits)
@@ -96,7 +96,7 @@ class ValueGraph:
         """How the numbers of a value are generated; the same object for the same numbers."""
         known = self._canonical.get(numbers)
         if known is None:
-            known = self._scalars.canonical_numbers(numbers)
+            known = self._scalars.numbers.canonical(numbers)
             self._canonical[numbers] = known
         return known
 
@@ -104,7 +104,7 @@ class ValueGraph:
         """The one spelling of each number of a set; the same object for the same numbers."""
         known = self._plain.get(numbers)
         if known is None:
-            known = self._scalars.plain_numbers(numbers)
+            known = self._scalars.numbers.plain(numbers)
             self._plain[numbers] = known
         return known
 

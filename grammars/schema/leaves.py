@@ -26,10 +26,10 @@ def leaf_key(schema: Json) -> object | None:
     for keyword, given in schema.items():
         if keyword not in ENFORCED_KEYWORDS:
             continue
-        if keyword in _REFERENCES or _holds_objects(given):
-            return None
         if isinstance(given, list) and len(given) > _LONG_LIST:
             return None  # what is compared less often than it is long
+        if keyword in _REFERENCES or _holds_objects(given):
+            return None
         parts.append((keyword, exact(given)))
     return "leaf", frozenset(parts)
 

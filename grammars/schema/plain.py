@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from grammars.automata.dfa import Dfa
     from grammars.schema.combine import ValueAlgebra
     from grammars.schema.document import Json, Place
+    from grammars.schema.number_algebra import NumberAlgebra
     from grammars.schema.resources import DynamicScope
     from grammars.schema.value import NodeId, StringSet
 
@@ -160,13 +161,13 @@ class PlainSchemas:
         return Plain(
             value,
             strings=partial(scalars.strings_among, tuple(texts)) if texts else None,
-            numbers=partial(scalars.numbers_among, tuple(numbers)) if numbers else None,
+            numbers=partial(scalars.numbers.among, tuple(numbers)) if numbers else None,
         )
 
     def _typed(self, place: Place, schema: dict[str, Json]) -> Plain:
         types = types_of(schema)
         if types <= SCALARS and _OF_SCALARS.isdisjoint(schema):
-            return _whole_types(types, self._scalars.all_numbers, self._scalars.integers)
+            return _whole_types(types, self._scalars.numbers)
         objects: tuple[ObjectShape, ...] = ()
         arrays: tuple[ArrayShape, ...] = ()
         members: tuple[NodeId, ...] = ()
@@ -189,7 +190,7 @@ class PlainSchemas:
             Value(
                 has_null="null" in types,
                 booleans=_BOTH if "boolean" in types else _NEITHER,
-                numbers=_all_numbers(types, self._scalars.all_numbers, self._scalars.integers),
+                numbers=_all_numbers(types, self._scalars.numbers),
                 strings=strings_of(schema) if "string" in types else None,
                 objects=objects,
                 arrays=arrays,
@@ -208,7 +209,7 @@ class PlainSchemas:
         if types.isdisjoint(_NUMERIC):
             return None
         is_integer = "number" not in types
-        return partial(self._scalars.numbers_between, low, high, is_integer=is_integer)
+        return partial(self._scalars.numbers.between, low, high, is_integer=is_integer)
 
     def _object(self, place: Place, schema: dict[str, Json]) -> ObjectShape:
         if _OF_OBJECTS.isdisjoint(schema):
@@ -247,19 +248,19 @@ class PlainSchemas:
 
 
 @lru_cache(maxsize=256)
-def _whole_types(types: frozenset[str], all_numbers: Dfa, integers: Dfa) -> Plain:
+def _whole_types(types: frozenset[str], numbers: NumberAlgebra) -> Plain:
     """All values of some scalar types; most subschemas are such."""
     return Plain(
         Value(
             has_null="null" in types,
             booleans=_BOTH if "boolean" in types else _NEITHER,
-            numbers=_all_numbers(types, all_numbers, integers),
+            numbers=_all_numbers(types, numbers),
             strings=ANY_STRING if "string" in types else None,
         )
     )
 
 
-def _all_numbers(types: frozenset[str], all_numbers: Dfa, integers: Dfa) -> Dfa | None:
+def _all_numbers(types: frozenset[str], numbers: NumberAlgebra) -> Dfa | None:
     if "number" in types:
-        return all_numbers
-    return integers if "integer" in types else None
+        return numbers.everything
+    return numbers.integers if "integer" in types else None

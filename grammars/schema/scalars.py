@@ -7,11 +7,9 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from grammars.automata import codepoint_dfa, json_number, operations, pattern_dfa
+from grammars.automata import codepoint_dfa, pattern_dfa
 from grammars.automata.lengths import can_be_counted
-from grammars.automata.scientific import scientific_numbers
 from grammars.automata.speakable import speakable_texts
-from grammars.automata.utf8_text import utf8_dfa
 from grammars.byte_lru import ByteLru
 from grammars.errors import UnsupportedError
 from grammars.schema.formats import (
@@ -22,14 +20,13 @@ from grammars.schema.formats import (
     plain_format_dfa,
     widest_format_dfa,
 )
+from grammars.schema.number_algebra import NumberAlgebra
 from grammars.schema.value import StringSet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from decimal import Decimal
+    from collections.abc import Callable
 
     from grammars.automata.codepoint_dfa import CodePointDfa
-    from grammars.automata.dfa import Dfa
 
 _ENTRY_BYTES: Final = 1024
 
@@ -52,71 +49,17 @@ class ScalarAlgebra:
     Args:
         max_states: budget of each automaton.
         missing_bytes: bytes that the vocabulary cannot spell; strings that need one are in no set.
+
+    Attributes:
+        numbers: operations on sets of numbers.
+        no_strings: the automaton of no string.
     """
 
     def __init__(self, max_states: int, missing_bytes: frozenset[int] = frozenset()) -> None:
         self.max_states = max_states
         self._missing_bytes = missing_bytes
         self.no_strings = codepoint_dfa.strings(())
-        self.all_numbers: Dfa = json_number.number_dfa(spelling="every", max_states=max_states)
-        self.integers: Dfa = json_number.number_dfa(
-            integer=True, spelling="every", max_states=max_states
-        )
-
-    def intersect_numbers(self, a: Dfa | None, b: Dfa | None) -> Dfa | None:
-        """The numbers in both sets."""
-        if a is None or b is None or a is b or b is self.all_numbers:
-            return None if b is None else a
-        if a is self.all_numbers:
-            return b
-        both = operations.intersect(a, b, max_states=self.max_states)
-        return None if both.is_empty else both
-
-    def unite_numbers(self, a: Dfa | None, b: Dfa | None) -> Dfa | None:
-        """The numbers in either set."""
-        if a is None or b is None or a is b:
-            return a if b is None else b
-        if self.all_numbers in (a, b):
-            return self.all_numbers
-        return operations.union(a, b, max_states=self.max_states)
-
-    def numbers_among(self, values: Iterable[Decimal]) -> Dfa:
-        """Exactly these numbers, by value."""
-        return json_number.numbers(values, spelling="every", max_states=self.max_states)
-
-    def numbers_between(self, minimum: int | None, maximum: int | None, *, is_integer: bool) -> Dfa:
-        """The numbers within bounds, which are no bounds where they are None."""
-        return json_number.number_dfa(
-            integer=is_integer,
-            minimum=minimum,
-            maximum=maximum,
-            spelling="every",
-            max_states=self.max_states,
-        )
-
-    def canonical_numbers(self, numbers: Dfa) -> Dfa:
-        """How numbers of a set are generated.
-
-        All numbers take every form of RFC 8259. Sets of integers are written as digits alone,
-        others as plain decimals without needless zeros but for one after the point (`5.0`), and
-        small ones also as `1.5e-07`.
-        """
-        if numbers is self.all_numbers:
-            return json_number.number_dfa()
-        return _generated_numbers(numbers, self.max_states)
-
-    def plain_numbers(self, numbers: Dfa) -> Dfa:
-        """One spelling of each number: plain decimals without needless zeros, and no `-0`."""
-        return operations.intersect(numbers, _plain_form(), max_states=self.max_states)
-
-    def complement_numbers(self, numbers: Dfa | None) -> Dfa | None:
-        """The numbers that are not in the set."""
-        if numbers is None:
-            return self.all_numbers
-        if numbers is self.all_numbers:
-            return None
-        others = operations.difference(self.all_numbers, numbers, max_states=self.max_states)
-        return None if others.is_empty else others
+        self.numbers = NumberAlgebra(max_states)
 
     def strings_matching(self, pattern: str) -> StringSet | None:
         """The strings in which `pattern` is found (Validation 2020-12, section 6.3.3)."""
@@ -281,31 +224,6 @@ class ScalarAlgebra:
         if alphabet is None:
             return content
         return content.intersect(alphabet, max_states=self.max_states)
-
-
-@lru_cache(maxsize=256)
-def _generated_numbers(numbers: Dfa, max_states: int) -> Dfa:
-    integers = json_number.number_dfa(integer=True, spelling="every")
-    others = operations.difference(numbers, integers, max_states=max_states)
-    form = number_form(with_fraction=not others.is_empty)
-    plain = operations.intersect(numbers, form, max_states=max_states)
-    small = None if others.is_empty else scientific_numbers(numbers)
-    return plain if small is None else operations.union(plain, small, max_states=max_states)
-
-
-@lru_cache(maxsize=2)
-def number_form(*, with_fraction: bool) -> Dfa:
-    """Plain decimals as they are generated, without `-0`."""
-    fraction = r"(?:\.(?:0|\d*[1-9]))?" if with_fraction else ""
-    texts = pattern_dfa.fullmatch(rf"-?(?:0|[1-9]\d*){fraction}")
-    zero = pattern_dfa.fullmatch(r"-0(?:\.0)?")
-    return utf8_dfa(texts.difference(zero), max_states=10_000)
-
-
-@lru_cache(maxsize=1)
-def _plain_form() -> Dfa:
-    texts = pattern_dfa.fullmatch(r"-?(?:0|[1-9]\d*)(?:\.\d*[1-9])?")
-    return utf8_dfa(texts.difference(pattern_dfa.fullmatch("-0")), max_states=10_000)
 
 
 def _outside(strings: StringSet) -> CodePointDfa | None:
