@@ -232,7 +232,7 @@ class DistinctWalk:
             return b""
         found = self._bytes.get(lexer)
         if found is None:
-            dfa, local = self._tables.locate(lexer)
+            dfa, local = self._tables.lexers.locate(lexer)
             live = dfa.next_state[local][dfa.symbol_class[:NUM_BYTES]] != DEAD
             found = self._bytes[lexer] = bytes(live.nonzero()[0].tolist())
         return found

@@ -79,7 +79,7 @@ class LexerWays:
         """
         if lexer_state == DEAD:
             return ()
-        has_many = bool(self._tables.far_labels(lexer_state))
+        has_many = bool(self._tables.lexers.far_labels(lexer_state))
         key = (lexer_state, state if has_many else _ANY_STATE)
         known = self._ways.get(key)
         if known is None:
@@ -88,13 +88,13 @@ class LexerWays:
         return known
 
     def _find(self, lexer_state: int, window: int) -> Iterator[Way]:
-        dfa, local = self._tables.locate(lexer_state)
+        dfa, local = self._tables.lexers.locate(lexer_state)
         if dfa not in self._wasteful:
             owed = characters_owed(dfa)
             self._wasteful[dfa] = _Wasteful(dfa, owed) if owed.any() else None
 
         def is_seen(other: int) -> bool:
-            return window == ALL_LABELS or self._tables.can_read(
+            return window == ALL_LABELS or self._tables.lexers.can_read(
                 lexer_state + other - local, window
             )
 

@@ -111,7 +111,7 @@ class MaskMaker:
     def _new_source(self, lexer: int) -> int | None:
         if self._slices is None or lexer == DEAD:
             return None
-        dfa, local = self._tables.locate(lexer)
+        dfa, local = self._tables.lexers.locate(lexer)
         source = self._slices.find_source(dfa, local)
         return None if source is None else lexer + source - local
 
@@ -119,13 +119,13 @@ class MaskMaker:
         """Whether some tokens of the slice of a lexer state lead to what is not read here."""
         hidden = ~self._tables.state_row(state)[StateColumn.WINDOW]
         return hidden != 0 and (
-            self._tables.lexer_row(source)[LexerColumn.REACH] & hidden != 0
-            or len(self._tables.far_labels(source)) > 0
+            self._tables.lexers.row(source)[LexerColumn.REACH] & hidden != 0
+            or len(self._tables.lexers.far_labels(source)) > 0
         )
 
     def _find_slice(self, source: int) -> SliceView | None:
         assert self._slices is not None
-        found = self._slices.find(*self._tables.locate(source))
+        found = self._slices.find(*self._tables.lexers.locate(source))
         return None if found is None else SliceView(*found, source)
 
     def _reference_words(
@@ -155,7 +155,7 @@ class MaskMaker:
         fewest, most = self._runner.count_bounds(configuration.state)
         counted = configuration.counted
         reach = counted + self._tokens.longest
-        if most is not None and reach + self._tables.most_owed(configuration.lexer) > most:
+        if most is not None and reach + self._tables.lexers.most_owed(configuration.lexer) > most:
             return counted
         if counted >= fewest:
             return fewest

@@ -179,21 +179,21 @@ class ReferenceWalk:
             return DEAD
         key = (lexer, symbol)
         if key not in self._next_lexers:
-            dfa, local = self._tables.locate(lexer)
+            dfa, local = self._tables.lexers.locate(lexer)
             following = dfa.step(local, symbol)
             self._next_lexers[key] = DEAD if following == DEAD else following + lexer - local
         return self._next_lexers[key]
 
     def _lexer_row(self, lexer: int) -> tuple[int, ...]:
         if lexer not in self._lexer_rows:
-            self._lexer_rows[lexer] = self._tables.lexer_row(lexer)
+            self._lexer_rows[lexer] = self._tables.lexers.row(lexer)
         return self._lexer_rows[lexer]
 
     def _is_seen(self, lexer: int, state: int) -> bool:
         """Whether a label that the state reads can be reached."""
         window = self._column(state, StateColumn.WINDOW)
         return self._lexer_row(lexer)[LexerColumn.REACH] & window != 0 or any(
-            self._tables.reads(state, label) for label in self._tables.far_labels(lexer)
+            self._tables.reads(state, label) for label in self._tables.lexers.far_labels(lexer)
         )
 
     def _label(self, lexer: int) -> int:

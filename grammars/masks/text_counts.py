@@ -53,7 +53,7 @@ class TextCounts:
             if place.counted < row[StateColumn.COUNT_MIN]:
                 return 0
             most_bytes = min(row[StateColumn.COUNT_MAX] - place.counted, _FEW_BYTES)
-        dfa, local = self._tables.locate(place.lexer)
+        dfa, local = self._tables.lexers.locate(place.lexer)
         key = (dfa, row[StateColumn.WINDOW], row[StateColumn.NUM_LABELS], most_bytes)
         counts = self._known.get(key)
         if counts is None:

@@ -90,7 +90,7 @@ class _Sentence:
 
     def __init__(self, tables: AutomatonTables) -> None:
         self._tables = tables
-        start = tables.add_dfa(_quoted_letters()) + 1
+        start = tables.lexers.add_dfa(_quoted_letters()) + 1
         tables.add_state(lexer_start=start, num_labels=1, is_final=False, count_max=9)
         tables.add_state(lexer_start=DEAD, num_labels=0, is_final=True)
 

@@ -68,7 +68,7 @@ class CfgStates:
         state = self._tables.add_state(
             lexer_start=DEAD
             if lexer is None
-            else self._tables.add_dfa(lexer.dfa) + lexer.dfa.start,
+            else self._tables.lexers.add_dfa(lexer.dfa) + lexer.dfa.start,
             num_labels=0 if lexer is None else len(lexer.labels),
             is_final=place.is_final,
         )

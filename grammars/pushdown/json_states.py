@@ -216,7 +216,8 @@ class JsonStates:
         shared = keys.shared
         dfa = shared.lexer.dfa
         state = self._tables.add_state(
-            lexer_start=self._tables.add_dfa(dfa) + (shared.first if is_first else dfa.start),
+            lexer_start=self._tables.lexers.add_dfa(dfa)
+            + (shared.first if is_first else dfa.start),
             num_labels=len(keys.members),
             is_final=False,
             full_outcome=1,
@@ -287,7 +288,7 @@ class JsonStates:
     def _add(self, template: Template, **known: int) -> int:
         self._tables.check_num_states(self._max_states)
         return self._tables.add_state(
-            lexer_start=self._tables.add_dfa(template.dfa) + template.start,
+            lexer_start=self._tables.lexers.add_dfa(template.dfa) + template.start,
             num_labels=template.num_labels,
             is_final=False,
             full_outcome=1,

@@ -109,10 +109,10 @@ class MemberLexers:
             keys = tuple(dict.fromkeys(key for layout in layouts for key in layout.keys))
             found = self._find(keys, members[0].context) if len(keys) >= MIN_KEYS else None
             if found is not None:
-                base = self._tables.add_dfa(found.lexer.dfa)
-                self._tables.set_reach(base, found.reach)
+                base = self._tables.lexers.add_dfa(found.lexer.dfa)
+                self._tables.lexers.set_reach(base, found.reach)
                 if found.far_spans is not None:
-                    self._tables.set_far_spans(base, found.far_spans)
+                    self._tables.lexers.set_far_spans(base, found.far_spans)
             self._known[key] = found
         return self._known[key]
 

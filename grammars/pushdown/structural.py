@@ -218,9 +218,9 @@ class StructuralStates:
             return self.state_of_items(atoms)
         self._tables.check_num_states(self._limits.max_structural_states)
         reading = self._reader.read(atoms)
-        lexer, counted = reading.lexer, reading.counted
+        lexer, counted, lexers = reading.lexer, reading.counted, self._tables.lexers
         state = self._tables.add_state(
-            lexer_start=DEAD if lexer is None else self._tables.add_dfa(lexer.dfa) + reading.start,
+            lexer_start=DEAD if lexer is None else lexers.add_dfa(lexer.dfa) + reading.start,
             num_labels=0 if lexer is None else len(lexer.items),
             is_final=any(atom.config == DONE for atom in atoms),
             full_outcome=(1 << len(items)) - 1,
@@ -249,7 +249,7 @@ class StructuralStates:
             return
         dfa = reading.lexer.dfa
         goes_on = np.any(dfa.next_state[dfa.label == label] != DEAD, axis=0)[dfa.symbol_class]
-        follower, start = self._tables.locate(self._tables.lexer_start(target))
+        follower, start = self._tables.lexers.locate(self._tables.lexer_start(target))
         begins = (follower.next_state[start] != DEAD)[follower.symbol_class]
         shared = min(len(goes_on), len(begins))
         if np.any(goes_on[:shared] & begins[:shared]):

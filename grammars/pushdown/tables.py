@@ -1,8 +1,8 @@
 """AutomatonTables: the pushdown automaton as growing flat arrays that the mask kernels read.
 
-Three pools, all indexed from 1 (0 is dead everywhere):
+Three kinds of rows, all numbered from 1 (0 is dead everywhere):
 
-* lexer states: the states of every added `Dfa`, one after the other, with global numbers;
+* lexer states: see `LexerPool`;
 * structural states: one lexer start each, and one action per label;
 * resumes: what a state below a popped one becomes, per outcome.
 
@@ -12,7 +12,6 @@ Actions and resumes are missing until an `Expander` writes them: a grammar costs
 from __future__ import annotations
 
 import threading
-from bisect import bisect_right
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 from grammars.automata.dfa import NO_LABEL
 from grammars.errors import LimitExceededError
 from grammars.pushdown.actions import Action, Dead, Goto, Pop, Push
+from grammars.pushdown.array_pools import ArrayPools
 from grammars.pushdown.columns import (
     ACTIONS,
     DEAD_ACTION,
@@ -31,7 +31,6 @@ from grammars.pushdown.columns import (
     NUM_LABELS,
     POP,
     PUSH,
-    REACH,
     RESUMES,
     UNEXPANDED,
     WINDOW,
@@ -41,22 +40,15 @@ from grammars.pushdown.layout import (
     FIRST_FAR_LABEL,
     MAX_WINDOW_LABELS,
     UNBOUNDED,
-    GrowingArray,
-    LexerColumn,
     StateColumn,
-    TableArrays,
 )
-from grammars.pushdown.table_rows import owed_of, write_dfa, write_state
+from grammars.pushdown.lexer_pool import NEAR_LABELS, LexerPool
+from grammars.pushdown.table_rows import write_state
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from grammars.automata.dfa import Dfa
-
+    from grammars.pushdown.layout import TableArrays
 
 _WORD_BITS: Final = 64
-_NEAR_LABELS: Final = (1 << MAX_WINDOW_LABELS) - 1
-_NUM_LEXER_COLUMNS: Final = len(LexerColumn)
 _NUM_STATE_COLUMNS: Final = len(StateColumn)
 
 _STATE_BYTES: Final = 3000
@@ -72,44 +64,20 @@ class AutomatonTables:
 
     def __init__(self, *, max_bytes: int = 256 * 2**20) -> None:
         self.lock = threading.RLock()
-        self._max_bytes = max_bytes
-        self._lexers = GrowingArray(_NUM_LEXER_COLUMNS, np.int64, 1, capacity=256)
-        self._transitions = GrowingArray(None, np.int32, 0, capacity=4096)
-        self._classes = GrowingArray(None, np.uint16, 0, capacity=1024)
-        self._states = GrowingArray(_NUM_STATE_COLUMNS, np.int64, 1)
-        self._actions = GrowingArray(3, np.int64, 0, capacity=256)
-        self._resumes = GrowingArray(3, np.int64, 1)
-        self._far_spans = GrowingArray(2, np.int32, 1)
-        self._far_sets = GrowingArray(None, np.int64, 1)
-        pools = (
-            self._lexers,
-            self._transitions,
-            self._classes,
-            self._states,
-            self._actions,
-            self._resumes,
-            self._far_spans,
-            self._far_sets,
-        )
-        self._array_bytes = sum(pool.array.nbytes for pool in pools)
-        self._base_of_dfa: dict[Dfa, int] = {}  # a Dfa compares by identity
-        self._dfas: list[Dfa] = []
-        self._bases: list[int] = []
-        self._most_owed: dict[Dfa, int] = {}
-        self._spans_of_base: dict[int, int] = {}  # where its far spans begin, if it has any
+        self._pools = ArrayPools(max_bytes)
+        self.lexers = LexerPool(self._pools, self.lock)
         self._outcomes: list[int] = []
         self._outcome_ids: dict[int, int] = {}
-        self._arrays: TableArrays | None = None  # made anew when an array has moved
 
     @property
     def memory_bytes(self) -> int:
         """Bytes of all arrays and, about, of what the structural layer keeps of its states."""
-        return self._array_bytes + _STATE_BYTES * self.num_states
+        return self._pools.num_bytes
 
     @property
     def num_states(self) -> int:
         """How many structural states there are."""
-        return self._states.used - 1
+        return self._pools.states.used - 1
 
     def check_num_states(self, max_states: int) -> None:
         """Refuse another structural state past a budget.
@@ -122,107 +90,7 @@ class AutomatonTables:
 
     def arrays(self) -> TableArrays:
         """The arrays as they are now; `lock` must be held for as long as they are read."""
-        if self._arrays is None:
-            self._arrays = TableArrays(
-                self._lexers.array,  # type: ignore[arg-type]  # a pool knows its dtype, not its type
-                self._transitions.array,  # type: ignore[arg-type]
-                self._classes.array,  # type: ignore[arg-type]
-                self._states.array,  # type: ignore[arg-type]
-                self._actions.array,  # type: ignore[arg-type]
-                self._resumes.array,  # type: ignore[arg-type]
-                self._far_spans.array,  # type: ignore[arg-type]
-                self._far_sets.array,  # type: ignore[arg-type]
-            )
-        return self._arrays
-
-    def add_dfa(self, dfa: Dfa) -> int:
-        """Add the states of `dfa`, once per object.
-
-        Returns:
-            base: local state q > 0 has the global number base + q. (Local DEAD is global 0.)
-
-        Raises:
-            LimitExceededError: the tables would take more than `max_bytes`.
-        """
-        with self.lock:
-            base = self._base_of_dfa.get(dfa)
-            if base is None:
-                base = self._append_dfa(dfa)
-                self._base_of_dfa[dfa] = base
-                self._bases.append(base)
-                self._dfas.append(dfa)
-            return base
-
-    def _append_dfa(self, dfa: Dfa) -> int:
-        num_states, num_classes = dfa.next_state.shape
-        num_live, num_symbols = num_states - 1, len(dfa.symbol_class)
-        self._check_budget(
-            8 * _NUM_LEXER_COLUMNS * num_states + 4 * dfa.next_state.size + 2 * num_symbols
-        )
-        first = self._reserve(self._lexers, num_live)
-        transition = self._reserve(self._transitions, num_live * num_classes)
-        symbol = self._reserve(self._classes, num_symbols)
-        arrays = self.arrays()
-        write_dfa(
-            dfa.next_state,
-            dfa.symbol_class,
-            dfa.label,
-            dfa.char_boundary,
-            owed_of(dfa),
-            arrays.lexers,
-            arrays.transitions,
-            arrays.classes,
-            first,
-            transition,
-            symbol,
-        )
-        return first - 1
-
-    def set_reach(self, base: int, reach: NDArray[np.int64]) -> None:
-        """Write the labels that the states of an added `Dfa` can reach, for states with a window.
-
-        Args:
-            base: of the `Dfa`.
-            reach: int64, (num_states,), see `LexerColumn.REACH`.
-        """
-        with self.lock:
-            self._lexers.array[base + 1 : base + len(reach), LexerColumn.REACH] = reach[1:]
-
-    def set_far_spans(self, base: int, spans: NDArray[np.int32]) -> None:
-        """Write what the states of an added `Dfa` with far labels can reach of these.
-
-        Args:
-            base: of the `Dfa`.
-            spans: int32, (num_states, 2), see `TableArrays.far_spans`.
-        """
-        with self.lock:
-            if base not in self._spans_of_base:
-                self._check_budget(spans.nbytes)
-                first = self._reserve(self._far_spans, len(spans))
-                self._far_spans.array[first : first + len(spans)] = spans
-                self._spans_of_base[base] = first
-
-    def far_labels(self, lexer_state: int) -> range:
-        """The far labels between the first and the last that a lexer state can reach."""
-        base = self._bases[bisect_right(self._bases, lexer_state - 1) - 1]
-        spans = self._spans_of_base.get(base)
-        if spans is None:
-            return range(FIRST_FAR_LABEL, FIRST_FAR_LABEL)
-        first, last = self._far_spans.array[spans + lexer_state - base].tolist()
-        return range(first + FIRST_FAR_LABEL, last + FIRST_FAR_LABEL + 1)
-
-    def locate(self, lexer_state: int) -> tuple[Dfa, int]:
-        """The Dfa that a live global lexer state belongs to, and its local number there."""
-        index = bisect_right(self._bases, lexer_state - 1) - 1
-        return self._dfas[index], lexer_state - self._bases[index]
-
-    def most_owed(self, lexer_state: int) -> int:
-        """The greatest `LexerColumn.OWED` among the states of the same Dfa."""
-        dfa, _ = self.locate(lexer_state)
-        known = self._most_owed.get(dfa)
-        if known is None:
-            known = self._most_owed[dfa] = int(owed_of(dfa).max())
-        return known
+        return self._pools.arrays()
 
     def add_state(
         self,
@@ -266,18 +134,19 @@ class AutomatonTables:
             LimitExceededError: the tables would take more than `max_bytes`.
         """
         with self.lock:
-            assert self._lexers.array[lexer_start, LABEL] == NO_LABEL, "an empty terminal"
+            assert self._pools.lexers.array[lexer_start, LABEL] == NO_LABEL, "an empty terminal"
             far = 0 if window == ALL_LABELS else window >> MAX_WINDOW_LABELS
             num_actions = num_labels if shares_actions_of is None else 0
-            self._check_budget(
+            self._pools.check_budget(
                 _STATE_BYTES + 8 * _NUM_STATE_COLUMNS + 24 * num_actions + far.bit_length() // 8
             )
             if shares_actions_of is None:
-                actions = self._reserve(self._actions, num_labels)
+                actions = self._pools.reserve(self._pools.actions, num_labels)
             else:
-                actions = int(self._states.array[shares_actions_of, ACTIONS])
+                actions = int(self._pools.states.array[shares_actions_of, ACTIONS])
             far_set = self._add_far_set(far, num_labels) if far else 0
-            state = self._reserve(self._states, 1)
+            state = self._pools.reserve(self._pools.states, 1)
+            self._pools.keep(_STATE_BYTES)
             arrays = self.arrays()
             write_state(
                 arrays.states,
@@ -290,9 +159,9 @@ class AutomatonTables:
                 count_min,
                 UNBOUNDED if count_max is None else count_max,
                 self._outcome_id(full_outcome),
-                window if window == ALL_LABELS else window & _NEAR_LABELS,
+                window if window == ALL_LABELS else window & NEAR_LABELS,
                 far_set,
-                self._spans_of(lexer_start) if far else 0,
+                self.lexers.far_spans_of(lexer_start) if far else 0,
                 goto_labels,
                 goto_target,
                 pop_labels,
@@ -313,19 +182,19 @@ class AutomatonTables:
                     entry = (POP, self._outcome_id(outcome), 0)
                 case Dead():
                     entry = (DEAD_ACTION, 0, 0)
-            self._actions.array[row] = entry
+            self._pools.actions.array[row] = entry
 
     def has_action(self, state: int, label: int) -> bool:
         """Whether the action of (`state`, `label`) is expanded, or not read."""
-        first = self._states.array[state, ACTIONS]
-        is_expanded = self._actions.array[first + label - 1, 0] != UNEXPANDED
+        first = self._pools.states.array[state, ACTIONS]
+        is_expanded = self._pools.actions.array[first + label - 1, 0] != UNEXPANDED
         return bool(is_expanded) or not self.reads(state, label)
 
     def action(self, state: int, label: int) -> Action | None:
         """The action of (`state`, `label`), None while it is unexpanded."""
         if not self.reads(state, label):
             return Dead()
-        row = self._actions.array[self._action_row(state, label)]
+        row = self._pools.actions.array[self._action_row(state, label)]
         kind, first, second = row.tolist()
         if kind == GOTO:
             return Goto(first)
@@ -337,47 +206,41 @@ class AutomatonTables:
 
     def reads(self, state: int, label: int) -> bool:
         """Whether a label is in the window of a state."""
-        row = self._states.array[state]
+        row = self._pools.states.array[state]
         if label <= MAX_WINDOW_LABELS or row[WINDOW] == ALL_LABELS:
             return bool(row[WINDOW] >> min(label, FIRST_FAR_LABEL) - 1 & 1)
         if row[FAR_SET] == 0:
             return False
         word, bit = divmod(label - FIRST_FAR_LABEL, _WORD_BITS)
-        return bool(self._far_sets.array[row[FAR_SET] + word] >> bit & 1)
+        return bool(self._pools.far_sets.array[row[FAR_SET] + word] >> bit & 1)
 
     def window(self, state: int) -> int:
         """Bits of the labels that a state reads; ALL_LABELS where it reads all of its lexer's."""
-        row = self._states.array[state]
+        row = self._pools.states.array[state]
         near, num_labels, first = (int(row[column]) for column in (WINDOW, NUM_LABELS, FAR_SET))
         if near == ALL_LABELS or first == 0:
             return near
-        words = self._far_sets.array[first : first + _num_words(num_labels)]
+        words = self._pools.far_sets.array[first : first + _num_words(num_labels)]
         return near | int.from_bytes(words.astype("<i8").tobytes(), "little") << MAX_WINDOW_LABELS
-
-    def can_read(self, lexer_state: int, window: int) -> bool:
-        """Whether a lexer state can reach a label of a window."""
-        far = self.far_labels(lexer_state)
-        is_near = int(self._lexers.array[lexer_state, REACH]) & window & _NEAR_LABELS != 0
-        return is_near or window >> far.start - 1 & (1 << len(far)) - 1 != 0
 
     def set_resume(self, state: int, outcome: int, target: int) -> None:
         """Write what `state` becomes under `outcome`; the full outcome needs no entry."""
         with self.lock:
             assert self.resume(state, outcome) is None, "a resume is written once"
-            self._check_budget(24)
-            row = self._reserve(self._resumes, 1)
-            first = self._states.array[state, RESUMES]
-            self._resumes.array[row] = (self._outcome_id(outcome), target, first)
-            self._states.array[state, RESUMES] = row
+            self._pools.check_budget(24)
+            row = self._pools.reserve(self._pools.resumes, 1)
+            first = self._pools.states.array[state, RESUMES]
+            self._pools.resumes.array[row] = (self._outcome_id(outcome), target, first)
+            self._pools.states.array[state, RESUMES] = row
 
     def resume(self, state: int, outcome: int) -> int | None:
         """What `state` becomes under `outcome`, None while it is unknown."""
         outcome_id = self._outcome_id(outcome)
-        if outcome_id == self._states.array[state, FULL_OUTCOME]:
+        if outcome_id == self._pools.states.array[state, FULL_OUTCOME]:
             return state
-        row = int(self._states.array[state, RESUMES])
+        row = int(self._pools.states.array[state, RESUMES])
         while row:
-            known, target, row = (int(x) for x in self._resumes.array[row])
+            known, target, row = (int(x) for x in self._pools.resumes.array[row])
             if known == outcome_id:
                 return target
         return None
@@ -388,31 +251,22 @@ class AutomatonTables:
 
     def lexer_start(self, state: int) -> int:
         """The lexer state in which a structural state begins."""
-        return int(self._states.array[state, LEXER_START])
+        return int(self._pools.states.array[state, LEXER_START])
 
     def state_row(self, state: int) -> tuple[int, ...]:
         """The columns of a structural state, see `StateColumn`."""
-        return tuple(self._states.array[state].tolist())
-
-    def lexer_row(self, lexer_state: int) -> tuple[int, ...]:
-        """The columns of a lexer state, see `LexerColumn`."""
-        return tuple(self._lexers.array[lexer_state].tolist())
-
-    def _spans_of(self, lexer_state: int) -> int:
-        """See `StateColumn.FAR_SPANS`."""
-        base = self._bases[bisect_right(self._bases, lexer_state - 1) - 1]
-        return self._spans_of_base[base] - base
+        return tuple(self._pools.states.array[state].tolist())
 
     def _add_far_set(self, labels: int, num_labels: int) -> int:
         """Where the set of these far labels begins, bit 0 being the first."""
         num_words = _num_words(num_labels)
-        first = self._reserve(self._far_sets, num_words)
+        first = self._pools.reserve(self._pools.far_sets, num_words)
         words = np.frombuffer(labels.to_bytes(8 * num_words, "little"), "<i8")
-        self._far_sets.array[first : first + num_words] = words
+        self._pools.far_sets.array[first : first + num_words] = words
         return first
 
     def _action_row(self, state: int, label: int) -> int:
-        row = self._states.array[state]
+        row = self._pools.states.array[state]
         assert 1 <= label <= row[NUM_LABELS], "no such label in this state"
         return int(row[ACTIONS]) + label - 1
 
@@ -423,20 +277,6 @@ class AutomatonTables:
             self._outcome_ids[outcome] = known
             self._outcomes.append(outcome)
         return known
-
-    def _reserve(self, pool: GrowingArray, count: int) -> int:
-        before = pool.array
-        first = pool.reserve(count)
-        if pool.array is not before:
-            self._array_bytes += pool.array.nbytes - before.nbytes
-            self._arrays = None
-        return first
-
-    def _check_budget(self, more_bytes: int) -> None:
-        if self.memory_bytes + more_bytes > self._max_bytes:
-            raise LimitExceededError(
-                "max_table_bytes", self._max_bytes, "the automaton of this grammar"
-            )
 
 
 def _num_words(num_labels: int) -> int:

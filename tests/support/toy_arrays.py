@@ -128,7 +128,7 @@ class ToyArrays:
         if (role, readings) not in self._ids:
             dfa = self._lexer(role, readings)
             state = self.tables.add_state(
-                lexer_start=0 if dfa is None else self.tables.add_dfa(dfa) + dfa.start,
+                lexer_start=0 if dfa is None else self.tables.lexers.add_dfa(dfa) + dfa.start,
                 num_labels=6,
                 is_final=role == "end",
                 full_outcome=readings,

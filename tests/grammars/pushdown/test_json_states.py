@@ -71,7 +71,7 @@ class Layer:
 
     def lexer(self, state: int) -> tuple[Dfa, int] | None:
         start = self.tables.lexer_start(state)
-        return None if start == DEAD else self.tables.locate(start)
+        return None if start == DEAD else self.tables.lexers.locate(start)
 
     def action(self, state: int, label: int) -> object:
         if not self.tables.has_action(state, label):

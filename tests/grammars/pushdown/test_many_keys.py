@@ -113,9 +113,9 @@ def test_states_may_share_their_actions_and_hide_some_of_them():
     names = sorted(f"{number:03}" for number in range(200))
     keys = tuple(Key(b'"%s"' % name.encode(), True, b"") for name in names)
     lexer = lexer_of(keys, 10_000, frozenset())
-    base = tables.add_dfa(lexer.dfa)
-    tables.set_reach(base, reachable_labels(lexer.dfa.next_state, lexer.dfa.label))
-    tables.set_far_spans(base, label_spans(lexer.dfa.next_state, lexer.dfa.label, 64))
+    base = tables.lexers.add_dfa(lexer.dfa)
+    tables.lexers.set_reach(base, reachable_labels(lexer.dfa.next_state, lexer.dfa.label))
+    tables.lexers.set_far_spans(base, label_spans(lexer.dfa.next_state, lexer.dfa.label, 64))
     visible = [3, 63, 64, 65, 127, 128, 200]
     window = sum(1 << label - 1 for label in visible)
     start = base + lexer.dfa.start
@@ -138,5 +138,7 @@ def test_states_may_share_their_actions_and_hide_some_of_them():
     assert tables.has_action(second, 1)
     assert tables.action(second, 1) == Dead()
     prefix = base + lexer.dfa.run(b',"1')
-    assert re.fullmatch("10[0-9].*", " ".join(names[x - 1] for x in tables.far_labels(prefix)))
-    assert np.array_equal([*tables.far_labels(prefix)], np.arange(101, 201))
+    assert re.fullmatch(
+        "10[0-9].*", " ".join(names[x - 1] for x in tables.lexers.far_labels(prefix))
+    )
+    assert np.array_equal([*tables.lexers.far_labels(prefix)], np.arange(101, 201))

@@ -107,5 +107,5 @@ def test_all_places_of_an_object_share_one_automaton():
         assert matcher.accept_token(byte)
         row = tables.state_row(matcher._configuration.state)
         if row[StateColumn.WINDOW] != ALL_LABELS:
-            automata.add(tables.locate(row[StateColumn.LEXER_START])[0])
+            automata.add(tables.lexers.locate(row[StateColumn.LEXER_START])[0])
     assert len(automata) == 1

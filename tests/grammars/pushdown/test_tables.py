@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 def test_a_dfa_is_added_once_and_dead_stays_zero():
     tables = AutomatonTables()
     first, second = after_dfa(), value_dfa(NUMBERS | STRINGS, 300, may_close=True)
-    bases = [tables.add_dfa(dfa) for dfa in (first, second, first)]
+    bases = [tables.lexers.add_dfa(dfa) for dfa in (first, second, first)]
     assert bases[0] == bases[2] == 0
     for base, dfa in zip(bases, (first, second), strict=False):
         for state in range(1, dfa.num_states):
-            assert tables.locate(base + state) == (dfa, state)
+            assert tables.lexers.locate(base + state) == (dfa, state)
             for symbol in (ord("["), ord("]"), ord(","), ord("1"), 300, 301):
-                row = tables.lexer_row(base + state)
+                row = tables.lexers.row(base + state)
                 arrays = tables.arrays()
                 column = arrays.classes[row[1] + symbol] if symbol < row[2] else 0
                 local = dfa.step(state, symbol)
@@ -33,7 +33,7 @@ def test_a_dfa_is_added_once_and_dead_stays_zero():
 
 def test_actions_and_resumes_are_missing_until_they_are_written():
     tables = AutomatonTables()
-    start = tables.add_dfa(after_dfa()) + 1
+    start = tables.lexers.add_dfa(after_dfa()) + 1
     states = [
         tables.add_state(
             lexer_start=start, num_labels=3, is_final=False, full_outcome=(1 << 200) - 1
