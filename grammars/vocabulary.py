@@ -126,8 +126,15 @@ class Vocabulary:
             Bytes of the text between, never empty, and symbols of the control tokens.
 
         Raises:
-            InvalidGrammarError: it spells an end token, which stands only where a text is complete.
+            InvalidGrammarError: it spells an end token, which stands only where a text is complete,
+                or holds half of a character of UTF-16.
         """
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidGrammarError(
+                f"the literal {text!r} holds a lone surrogate, no character", keyword="Literal"
+            ) from error
         parts: list[bytes | int] = []
         for index, piece in enumerate(self._control_pattern.split(text)):
             if index % 2 == 0:

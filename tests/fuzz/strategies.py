@@ -305,3 +305,42 @@ def json_texts() -> st.SearchStrategy[bytes]:
     changed = st.builds(_with_change, texts, *_CHANGE)
     encoded = st.one_of(texts, changed).map(lambda text: text.encode(errors="surrogatepass"))
     return st.one_of(encoded, st.binary(max_size=20))
+
+
+def structural_tags() -> st.SearchStrategy[dict[str, Any]]:
+    """Objects that are nearly structural tags."""
+    words = st.sampled_from(["<a>", "<a", "</a>", "<", ">", "", "é", "\n", "<tool_call>", "\ud800"])
+    flags = st.sampled_from([True, False, None])
+    loaded = st.sampled_from(["{}", '{"type": "object"}', "false"]).map(json.loads)
+
+    def of(kind: str, **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+        return st.fixed_dictionaries({"type": st.just(kind), **fields})
+
+    leaves = st.one_of(
+        of("const_string", value=words),
+        of("json_schema", json_schema=loaded | JUNK),
+        of("regex", pattern=patterns()),
+        of("grammar", grammar=gbnf_texts()),
+        of("any_text"),
+        JUNK,
+    )
+
+    def grow(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+        tags = of("tag", begin=words, content=inner, end=words)
+        several = st.lists(tags, max_size=3)
+        elements = st.lists(inner, max_size=3)
+        return st.one_of(
+            tags,
+            of("sequence", elements=elements),
+            of("or", elements=elements),
+            of("triggered_tags", triggers=st.lists(words), tags=several, stop_after_first=flags),
+            of("tags_with_separator", tags=several, separator=words, at_least_one=flags),
+        )
+
+    older = st.fixed_dictionaries({"begin": words, "schema": loaded, "end": words})
+    return st.one_of(
+        st.fixed_dictionaries({"format": st.recursive(leaves, grow, max_leaves=8)}),
+        st.fixed_dictionaries(
+            {"structures": st.lists(older, max_size=3), "triggers": st.lists(words, max_size=3)}
+        ),
+    )

@@ -265,3 +265,8 @@ def test_what_is_derived_is_made_once():
     vocabulary.derive(build)
     vocabulary.derive(build)
     assert made == [vocabulary]
+
+
+def test_half_a_character_in_a_literal_is_refused():
+    with pytest.raises(InvalidGrammarError, match="holds a lone surrogate"):
+        tiny_vocabulary().split_controls("a\ud800")
