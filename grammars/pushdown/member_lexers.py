@@ -43,6 +43,7 @@ MIN_KEYS: Final = 1
 
 _CACHE_BYTES: Final = 32 * 1024 * 1024
 _LEXER_BYTES: Final = 2048
+_KEY_BYTES: Final = 400
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,8 +125,8 @@ class MemberLexers:
             known = self._make(keys, context)
             if known is not None:
                 dfa = known.lexer.dfa
-                num_bytes = dfa.next_state.nbytes + 64 * dfa.num_states + _LEXER_BYTES * len(keys)
-                _cache.put(key, known, num_bytes)
+                num_bytes = dfa.next_state.nbytes + 64 * dfa.num_states
+                _cache.put(key, known, num_bytes + _LEXER_BYTES + _KEY_BYTES * len(keys))
         return known
 
     def _make(self, keys: tuple[MemberKey, ...], context: JsonContext) -> MemberLexer | None:

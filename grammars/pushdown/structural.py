@@ -13,6 +13,7 @@ from grammars.pushdown.configs import DONE, ConfigTable, PartThen
 from grammars.pushdown.contexts import Contexts
 from grammars.pushdown.distinct import Distinct, distinct_in, forbids_repeat
 from grammars.pushdown.items import Item, merged_items
+from grammars.pushdown.joint_effects import continued_items, entered_items, outcome_of
 from grammars.pushdown.json_states import JsonStates
 from grammars.pushdown.layout import StateColumn
 from grammars.pushdown.member_lexers import MemberLexers
@@ -23,8 +24,6 @@ from grammars.pushdown.templates import KnownTemplates
 from grammars.pushdown.transitions import Continue, Enter, Leave, Transitions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from grammars.limits import CompileLimits
     from grammars.pushdown.actions import Action
     from grammars.pushdown.items import Items
@@ -176,17 +175,17 @@ class StructuralStates:
         effects = self._effects(reading, label)
         match effects[0][1]:
             case Continue():
-                items = merged_items(_continued(effects))
+                items = continued_items(effects)
                 target = self.state_of_items(items)
                 self._check_longest_match(reading, label, target, items)
                 return Goto(target)
             case Enter():
-                below, inner = _entered(effects)
+                below, inner = entered_items(effects)
                 pushed = Push(self.state_of_items(below), self.state_of_items(inner))
                 self._check_longest_match(reading, label, pushed.inner, inner)
                 return pushed
             case Leave():
-                return Pop(_outcome(effects))
+                return Pop(outcome_of(effects))
 
     def _effects(self, reading: Reading, label: int) -> list[tuple[int, Effect]]:
         """What follows a label, with the tags of the items that read it."""
@@ -254,31 +253,3 @@ class StructuralStates:
         shared = min(len(goes_on), len(begins))
         if np.any(goes_on[:shared] & begins[:shared]):
             raise ambiguous_parts()
-
-
-def _continued(effects: list[tuple[int, Effect]]) -> Iterator[Item]:
-    for tags, effect in effects:
-        if not isinstance(effect, Continue):
-            raise ambiguous_parts()
-        yield Item(tags, effect.then)
-
-
-def _entered(effects: list[tuple[int, Effect]]) -> tuple[Items, Items]:
-    """The items of the frame that waits, and those of the frame that begins."""
-    below: dict[Item, int] = {}
-    inner: list[Item] = []
-    for tags, effect in effects:
-        if not isinstance(effect, Enter):
-            raise ambiguous_parts()
-        number = below.setdefault(Item(tags, effect.then), len(below))
-        inner += [Item(1 << number, config) for config in effect.inner]
-    return tuple(below), merged_items(inner)
-
-
-def _outcome(effects: list[tuple[int, Effect]]) -> int:
-    outcome = 0
-    for tags, effect in effects:
-        if not isinstance(effect, Leave):
-            raise ambiguous_parts()
-        outcome |= tags
-    return outcome
