@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import torch
@@ -97,36 +98,21 @@ def _build_engine(
     device: torch.device,
     progress: Progress,
 ) -> Engine:
-    dtype = model.dtype
-    num_parameters = model.num_parameters()
-    check_architecture(model)
-    if config.quantization != "none":
-        progress(f"weights in {config.quantization}")
-        quantize_linear_layers(model, config.quantization, device)
-    model.to(device)  # type: ignore[arg-type]  # transformers wraps it without its types
-    progress("self-test")
-    expected = eager_logits(model)
-    # A packed head stands beside the embeddings that it is tied to: memory is what is asked for.
-    is_quantized = config.quantization != "none"
-    if config.pack_linear_weights and not is_quantized and can_pack(device, dtype):
-        pack_linear_layers(model)
-    shapes = measure_layers(model)
-    backend = _attention_backend(device)
-    kv_dtype = cache_dtype(device, dtype)
-    check_numbers(model, shapes, backend, expected=expected, dtype=kv_dtype)
-    row_multiple = _find_row_multiple(model, shapes, backend)
-    padded_vocab_size = expected.shape[1]
+    dtype, num_parameters = model.dtype, model.num_parameters()
+    proven = _prove(model, config, device, progress)
+    padded_vocab_size = proven.expected.shape[1]
     warm_up_sampler(padded_vocab_size, device)
     progress("KV pool")
+    kv_dtype = cache_dtype(device, dtype)
     resolved = resolve_config(
         config,
         device=device,
         dtype=dtype,
-        kv_bytes_per_token=bytes_per_token(shapes, kv_dtype),
+        kv_bytes_per_token=bytes_per_token(proven.shapes, kv_dtype),
         model_context_len=context_len(model),
     )
     kv_cache = KVCache(
-        shapes,
+        proven.shapes,
         num_blocks=resolved.num_blocks,
         block_size=resolved.block_size,
         dtype=kv_dtype,
@@ -143,22 +129,66 @@ def _build_engine(
         padded_vocab_size=padded_vocab_size,
         eos_token_ids=eos_token_ids(model, padded_vocab_size),
         context_len=context_len(model),
-        is_batch_invariant=row_multiple is not None,
+        is_batch_invariant=proven.row_multiple is not None,
     )
-    logger.info("engine: %s, %s, rows padded to %s", info, resolved, row_multiple)
-    runner = ModelRunner(model, kv_cache, backend, row_multiple=row_multiple or 1)
+    logger.info("engine: %s, %s, rows padded to %s", info, resolved, proven.row_multiple)
+    row_multiple = proven.row_multiple or 1
+    runner = ModelRunner(model, kv_cache, proven.backend, row_multiple=row_multiple)
     if device.type == "cuda":
         warm_up_decoding(
             runner, block_size=resolved.block_size, max_model_len=resolved.max_model_len
         )
         progress("CUDA graphs")
-    loader = GraphLoader(model, kv_cache, backend, resolved, padded_vocab_size)
+    loader = GraphLoader(model, kv_cache, proven.backend, resolved, padded_vocab_size)
     return Engine(
-        loader.runner_with_graphs(runner, expected),
+        loader.runner_with_graphs(runner, proven.expected),
         resolved,
         info,
-        graphs=loader.decode_graphs(row_multiple or 1),
+        graphs=loader.decode_graphs(row_multiple),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Proof:
+    """What the load guard has found about a model that passed it.
+
+    Args:
+        expected: logits of the probe by transformers' own attention.
+        shapes: of the layers.
+        backend: of our attention.
+        row_multiple: see `batch_invariance`.
+    """
+
+    expected: torch.Tensor
+    shapes: tuple[LayerShape, ...]
+    backend: AttentionBackend
+    row_multiple: int | None
+
+
+def _prove(
+    model: PreTrainedModel, config: EngineConfig, device: torch.device, progress: Progress
+) -> _Proof:
+    """Bring the weights into their form on the device, and test the model there.
+
+    Raises:
+        ModelRefusedError: it fails.
+    """
+    dtype = model.dtype
+    check_architecture(model)
+    if config.quantization != "none":
+        progress(f"weights in {config.quantization}")
+        quantize_linear_layers(model, config.quantization, device)
+    model.to(device)  # type: ignore[arg-type]  # transformers wraps it without its types
+    progress("self-test")
+    expected = eager_logits(model)
+    # A packed head stands beside the embeddings that it is tied to: memory is what is asked for.
+    is_quantized = config.quantization != "none"
+    if config.pack_linear_weights and not is_quantized and can_pack(device, dtype):
+        pack_linear_layers(model)
+    shapes = measure_layers(model)
+    backend = _attention_backend(device)
+    check_numbers(model, shapes, backend, expected=expected, dtype=cache_dtype(device, dtype))
+    return _Proof(expected, shapes, backend, _find_row_multiple(model, shapes, backend))
 
 
 def _attention_backend(device: torch.device) -> AttentionBackend:
