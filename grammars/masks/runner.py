@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
-from grammars.automata.dfa import DEAD
 from grammars.masks.configuration import WINDOW_SIZE
-from grammars.masks.kernels.ends import NUM_COLUMNS, ends
+from grammars.masks.end_points import EndPoints
+from grammars.masks.kernels.ends import ends
 from grammars.masks.kernels.force import force
 from grammars.masks.kernels.machine import (
     IS_BELOW_WINDOW,
@@ -19,7 +19,8 @@ from grammars.masks.kernels.machine import (
     Workspace,
 )
 from grammars.masks.kernels.step import PUSHED, step
-from grammars.masks.kernels.walk import NO_CHILD, NO_LABEL_FIRST, walk
+from grammars.masks.kernels.walk import NO_CHILD, walk
+from grammars.masks.walk_part import NO_COUNTS, Part
 from grammars.pushdown.layout import UNBOUNDED, StateColumn
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from grammars.masks.kernels.machine import Tables
     from grammars.masks.slice_cache import SliceView
     from grammars.masks.token_symbols import TokenSymbols
-    from grammars.masks.trie import Trie
     from grammars.pushdown.actions import Expander
     from grammars.pushdown.tables import AutomatonTables
 
@@ -43,62 +43,8 @@ MAX_MISSING: Final = 256
 MAX_FORCED_SYMBOLS: Final = 256
 """How far forced text is followed at once."""
 
-_NO_COUNTS: Final = np.zeros(0, np.uint16)
-
-
 _FEW_POINTS: Final = 256
 """End points that `ends` is given room for at first; a power of two."""
-
-
-class EndPoints(NamedTuple):
-    """The points that tokens lead to, see `kernels.ends`.
-
-    Attributes:
-        end_of_token: int32, (padded_size,); a row of `points`, 0 where the token is not allowed.
-        points: int64, (num_points, NUM_COLUMNS); row 0 is unused.
-        pushes: int64; states of the frames that the points have pushed.
-    """
-
-    end_of_token: NDArray[np.int32]
-    points: NDArray[np.int64]
-    pushes: NDArray[np.int64]
-
-    @classmethod
-    def empty(cls, padded_size: int, capacity: int) -> EndPoints:
-        """Room for so many points, and for a few pushes of each."""
-        return cls(
-            np.zeros(padded_size, np.int32),
-            np.zeros((capacity, NUM_COLUMNS), np.int64),
-            np.zeros(4 * capacity, np.int64),
-        )
-
-    def cut(self, num_points: int) -> EndPoints:
-        """The used part."""
-        return self._replace(points=self.points[:num_points])
-
-
-class Part(NamedTuple):
-    """What `walk` is asked for, see there.
-
-    Attributes:
-        trie: of the tokens, all of them unless `limit` is given.
-        first_child: see there.
-        limit: see there.
-        label: see there.
-        beside: see there.
-        num_counted: see there.
-        fewest: see there.
-        most: see there.
-    """
-
-    trie: Trie
-    first_child: int = 0
-    limit: int | None = None
-    label: int = NO_LABEL_FIRST
-    beside: int = DEAD
-    num_counted: NDArray[np.uint16] = _NO_COUNTS
-    fewest: int = 0
-    most: int = 0
 
 
 class Runner:
@@ -253,7 +199,7 @@ class Runner:
             part = Part(
                 leaving.rests,
                 label=view.labels[leaving.label - 1],
-                num_counted=leaving.num_counted if is_counted else _NO_COUNTS,
+                num_counted=leaving.num_counted if is_counted else NO_COUNTS,
                 fewest=num_needed if leaving.is_checked else 0,
                 most=num_left,
             )

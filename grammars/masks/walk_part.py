@@ -1,0 +1,42 @@
+"""Part: what one call of `walk` looks at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from grammars.automata.dfa import DEAD
+from grammars.masks.kernels.walk import NO_LABEL_FIRST
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from grammars.masks.trie import Trie
+
+NO_COUNTS: Final = np.zeros(0, np.uint16)
+"""Of tokens of which none is left out."""
+
+
+class Part(NamedTuple):
+    """What `walk` is asked for, see there.
+
+    Attributes:
+        trie: of the tokens, all of them unless `limit` is given.
+        first_child: see there.
+        limit: see there.
+        label: see there.
+        beside: see there.
+        num_counted: see there.
+        fewest: see there.
+        most: see there.
+    """
+
+    trie: Trie
+    first_child: int = 0
+    limit: int | None = None
+    label: int = NO_LABEL_FIRST
+    beside: int = DEAD
+    num_counted: NDArray[np.uint16] = NO_COUNTS
+    fewest: int = 0
+    most: int = 0
