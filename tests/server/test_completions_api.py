@@ -180,7 +180,7 @@ def test_a_failure_under_way_is_told_and_the_other_texts_are_aborted():
         ({"prompt": "x" * 30_000}, 400, "prompt", "maximum context length"),
         ({"max_tokens": 0}, 400, "max_tokens", "echo"),
         ({"logprobs": 21}, 400, "logprobs", "less than or equal to 20"),
-        ({"messages": []}, 400, "messages", "/v1/chat/completions"),
+        ({"messages": [{}]}, 400, "messages", "/v1/chat/completions"),
         ({"guided_regex": "("}, 400, "guided_regex", "Invalid pattern"),
         ({"model": "other"}, 404, "model", "not served"),
     ],
