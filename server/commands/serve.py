@@ -109,7 +109,7 @@ def _api_key_hashes(key_file: Path | None) -> tuple[bytes, ...]:
     hashes: tuple[bytes, ...] = ()
     if key_file is not None:
         try:
-            lines = key_file.read_text(encoding="utf-8")
+            lines = key_file.read_text(encoding="utf-8-sig")  # editors may write a mark in front
         except OSError as error:
             raise ValueError(f"--api-key-file: {explain_os_error(error)}") from error
         except UnicodeDecodeError as error:

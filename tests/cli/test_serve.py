@@ -66,6 +66,13 @@ def test_keys_come_from_file_and_environment_and_are_not_kept(served, tmp_path, 
     assert config.api_key_hashes == tuple(map(hash_api_key, ("first", "second", "third")))
 
 
+def test_the_mark_that_editors_write_in_front_of_a_key_file_is_no_part_of_a_key(served, tmp_path):
+    path = tmp_path / "keys"
+    path.write_bytes(b"\xef\xbb\xbf# for the team\r\nfirst\r\n")
+    config = served("--api-key-file", str(path))[2]
+    assert config.api_key_hashes == (hash_api_key("first"),)
+
+
 def test_announcements_are_shown(served, capsys):
     announce = served()[-1]
     announce("ready: http://127.0.0.1:8000 [v1]")
