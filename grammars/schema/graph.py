@@ -67,6 +67,7 @@ class ValueGraph:
         self._productive = productive_nodes(self.root, self)
         if self.root not in self._productive:
             raise UnsatisfiableError(self._why_unsatisfiable())
+        self._search_all()
 
     def value(self, node: NodeId) -> Value:
         """The value of a reachable node, without shapes that nothing can satisfy."""
@@ -171,6 +172,18 @@ class ValueGraph:
     def is_live_in_any_order(self, plan: AnyOrderPlan, place: ObjectPlace) -> bool:
         """Whether the object can be closed from a place that live steps lead to."""
         return not plan.needs_search or plan.is_live(place, self._productive)
+
+    def _search_all(self) -> None:
+        """Make the searches that a text could ask for, also where a scalar made a value productive.
+
+        Raises:
+            LimitExceededError: one of them is too long.
+        """
+        for value in self._values.all_settled.values():
+            for shape in value.objects:
+                self.is_closable(self.object_plan(shape))
+            for array in value.arrays:
+                self.is_closable(self.array_plan(array))
 
     def _why_unsatisfiable(self) -> str:
         node, path = self.root, "the root"

@@ -207,6 +207,21 @@ def test_what_would_cost_too_much_is_refused_by_a_named_limit(schema, limit):
 
 
 @pytest.mark.parametrize(
+    "member",
+    [
+        {"minProperties": 10**9},
+        {"type": ["object", "null"], "minProperties": 10**5},
+        {"contains": {"const": 1}, "minContains": 10**9},
+        {"anyOf": [{"type": "object", "minProperties": 10**5}, {"type": "object"}]},
+    ],
+)
+def test_a_count_is_refused_at_once_though_a_text_could_go_past_it(member):
+    """Else it would be met in the middle of a text: the value may be something without a count."""
+    with pytest.raises(LimitExceededError, match="max_places"):
+        ValueGraph(json.dumps({"properties": {"a": member}}), CompileLimits())
+
+
+@pytest.mark.parametrize(
     "schema",
     [
         {"type": "array", "minItems": 10**6, "maxItems": 10**9},
