@@ -20,12 +20,12 @@ from grammars.pushdown.structural import StructuralStates
 from grammars.pushdown.tables import AutomatonTables
 from grammars.pushdown.terminals import Key, OtherKey, Word
 from grammars.schema.plans import AllBut
-from grammars.spec import Embed, JsonSchema
+from grammars.spec import Embed, JsonSchema, PropertyOrder
 from tests.support.tokenizers import tiny_vocabulary
 
 MANY = [f"{letter}{number}" for letter in ("a", "é", '"') for number in range(60)]
 KEYS = {name: {"type": "null"} for name in MANY}
-SCHEMAS = {
+SCHEMAS: dict[str, dict[str, object]] = {
     "closed": {"additionalProperties": False},
     "open": {},
     "some required": {"required": MANY[20::50], "additionalProperties": False},
@@ -33,7 +33,7 @@ SCHEMAS = {
 }
 
 
-def grammars(name: str, order: str) -> list[AutomatonGrammar]:
+def grammars(name: str, order: PropertyOrder) -> list[AutomatonGrammar]:
     """The same schema by all ways of making masks."""
     spec = JsonSchema.from_value(
         {"type": "object", "properties": KEYS, **SCHEMAS[name]}, property_order=order
@@ -91,7 +91,7 @@ def test_spans_are_the_ends_of_what_can_be_reached():
         (Word((b"}",)), other, *sorted(keys, key=lambda x: x.spelling)), 10_000, frozenset()
     )
     dfa = lexer.dfa
-    labels = [set() for _ in range(dfa.num_states)]
+    labels: list[set[int]] = [set() for _ in range(dfa.num_states)]
     for _ in range(dfa.num_states):
         before = sum(map(len, labels))
         for state in range(dfa.num_states - 1, 0, -1):
