@@ -40,8 +40,7 @@ async def collected_when_idle(
     before = gc.get_threshold()
     is_first = before[2] != _NEVER  # of several servers in one process, the one that puts it back
     if is_first:
-        gc.freeze()  # what was loaded stays: no collection need walk through it
-        gc.set_threshold(before[0], before[1], _NEVER)
+        hold_full_collections()
     looking = asyncio.create_task(_look(is_idle, period_s))
     try:
         yield
@@ -50,6 +49,13 @@ async def collected_when_idle(
         if is_first:
             gc.set_threshold(*before)
             gc.unfreeze()
+
+
+def hold_full_collections() -> None:
+    """Leave out what was loaded, and have no collection of all objects come by itself."""
+    gc.freeze()
+    youngest, middle, _ = gc.get_threshold()
+    gc.set_threshold(youngest, middle, _NEVER)
 
 
 async def _look(is_idle: Callable[[], bool], period_s: float) -> None:
