@@ -54,7 +54,7 @@ class TextCounts:
                 return 0
             most_bytes = min(row[StateColumn.COUNT_MAX] - place.counted, _FEW_BYTES)
         dfa, local = self._tables.lexers.locate(place.lexer)
-        key = (dfa, row[StateColumn.WINDOW], row[StateColumn.NUM_LABELS], most_bytes)
+        key = (dfa, self._tables.window(place.state), row[StateColumn.NUM_LABELS], most_bytes)
         counts = self._known.get(key)
         if counts is None:
             if len(self._known) >= _MAX_KNOWN:
@@ -68,7 +68,7 @@ def _counts(dfa: Dfa, window: int, num_labels: int, most_bytes: int | None) -> N
 
     Args:
         dfa: the lexer.
-        window: bits of the labels that are read, see `StateColumn.WINDOW`.
+        window: bits of the labels that are read, see `AutomatonTables.window`.
         num_labels: labels past these are not read either.
         most_bytes: of one text; None is no bound.
     """
@@ -88,7 +88,10 @@ def _is_read(label: NDArray[np.int32], window: int, num_labels: int) -> NDArray[
     """The states that accept with a label that is read."""
     found: NDArray[np.bool_] = (label > NO_LABEL) & (label <= num_labels)
     if window != ALL_LABELS:
-        found &= (np.int64(window) >> np.maximum(label - 1, 0)) & 1 != 0
+        window &= (1 << num_labels) - 1
+        bits = np.frombuffer(window.to_bytes(num_labels // 8 + 1, "little"), np.uint8)
+        is_seen = np.unpackbits(bits, bitorder="little").astype(np.bool_)
+        found &= is_seen[np.clip(label - 1, 0, num_labels - 1)]
     return found
 
 

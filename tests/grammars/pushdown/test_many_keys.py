@@ -30,6 +30,10 @@ SCHEMAS: dict[str, dict[str, object]] = {
     "open": {},
     "some required": {"required": MANY[20::50], "additionalProperties": False},
     "counted": {"minProperties": 2, "maxProperties": 5},
+    "languages": {
+        "patternProperties": {"^x[0-9]{2}$": {"type": "null"}},
+        "additionalProperties": False,
+    },
 }
 
 
@@ -63,6 +67,18 @@ def test_masks_are_scans_of_the_vocabulary(name, order):
             assert all(allowed == expected for allowed in others)
             assert all(matcher.accept_token(byte) for matcher in matchers)
         assert all(matcher.is_complete for matcher in matchers)
+
+
+def test_declared_keys_are_read_between_those_of_a_language():
+    """All of these must differ, so each is looked at byte by byte."""
+    keys = [MANY[-1], "x07", MANY[0], "x08", MANY[59]]
+    text = json.dumps(dict.fromkeys(keys), ensure_ascii=False)
+    for grammar in grammars("languages", "any"):
+        matcher = grammar.matcher()
+        for byte in text.encode():
+            assert byte in matcher.allowed_token_ids()
+            assert matcher.accept_token(byte)
+        assert matcher.is_complete
 
 
 @pytest.mark.parametrize("order", ["schema", "any"])
