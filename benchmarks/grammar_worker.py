@@ -20,6 +20,7 @@ from benchmarks.engines.base import make_engine
 from benchmarks.grammar_measure import measure
 from benchmarks.grammar_outcome import Broken
 from benchmarks.grammar_warm_up import warm_up
+from server.collector import hold_full_collections
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -160,7 +161,10 @@ def _work(settings: WorkerSettings, connection: Connection) -> None:
         connection.send(f"{type(error).__name__}: {error}")
         return
     gc.collect()
-    gc.freeze()  # as the server does: what was loaded stays, no collection need walk through it
+    if settings.engine.mode == "warm":  # as served: nor is all collected while somebody waits
+        hold_full_collections()
+    else:
+        gc.freeze()  # as the server does: what was loaded stays, no collection need walk through it
     connection.send(None)
     while True:
         connection.send(measure(engine, connection.recv(), settings.clock))

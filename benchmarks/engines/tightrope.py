@@ -9,7 +9,6 @@ import numpy as np
 from grammars.compile import compile_grammar
 from grammars.masks.warmup import warm_up
 from grammars.spec import JsonSchema
-from server.collector import hold_full_collections
 
 if TYPE_CHECKING:
     from benchmarks.engines.base import Json
@@ -29,13 +28,10 @@ def make_engine(tokenizer: TokenizerSource, mode: str) -> TightropeEngine:
 
     Args:
         tokenizer: the tokens.
-        mode: "" for the defaults; "any-order" for keys in any order; "warm" for what a server adds:
-            states ahead, and no collection of all objects while somebody waits.
+        mode: "" for the defaults; "any-order" for keys in any order; "warm" for states ahead.
     """
     vocabulary = tokenizer.vocabulary()
     warm_up(vocabulary)
-    if mode == "warm":
-        hold_full_collections()
     return TightropeEngine(vocabulary, mode)
 
 
