@@ -11,6 +11,7 @@ import torch
 from engine.decode_inputs import DecodeInputs
 from engine.device.automata import FREE
 from engine.sampler.draw import RowParams, usable_temperature
+from engine.step_batch import padded_tables
 from engine.transfer import copy_from_host
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class DecodeBuffers:
         self.inputs.load(
             [row.token_id for row in rows],
             [row.position for row in rows],
-            [row.block_ids for row in rows],
+            padded_tables([row.block_ids for row in rows]),
         )
         fill(self.states, [row.state for row in rows], FREE)
         fill(self.is_live, [1] * len(rows), 0)

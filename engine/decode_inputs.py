@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from engine.attention.context import AttentionContext
-from engine.attention.interface import CONTEXT_KEYWORD
+from engine.attention.interface import run_flat_batch
 from engine.block_pool import NULL_BLOCK
 from engine.transfer import copy_from_host
 
@@ -54,23 +54,22 @@ class DecodeInputs:
         self,
         token_ids: Sequence[int] | NDArray[np.int64],
         positions: Sequence[int] | NDArray[np.int64],
-        block_tables: Sequence[Sequence[int]] | NDArray[np.int32],
+        block_tables: NDArray[np.int32],
     ) -> None:
         """Put the rows in, without waiting for the device; what is left over pads.
 
         Args:
             token_ids: of n rows, at most `size`.
             positions: of the tokens.
-            block_tables: of each row, with at least the blocks that its position needs.
+            block_tables: (n, width), with at least the blocks that each position needs.
         """
         size, num_rows = len(self.token_ids), len(token_ids)
         tokens = np.zeros((2, size), np.int64)
         tokens[0, :num_rows] = token_ids
         tokens[1, :num_rows] = positions
         # What stands behind the widest table is of rows before, and nobody looks there.
-        tables = np.full((size, max(map(len, block_tables))), NULL_BLOCK, np.int32)
-        for row, block_ids in enumerate(block_tables):
-            tables[row, : len(block_ids)] = block_ids
+        tables = np.full((size, block_tables.shape[1]), NULL_BLOCK, np.int32)
+        tables[:num_rows] = block_tables
         copy_from_host(tokens, self._tokens)
         copy_from_host(tables, self.block_tables[:, : tables.shape[1]])
 
@@ -102,12 +101,4 @@ def run_decodes(
         device_block_tables=inputs.block_tables,
         device_seq_lens=seq_lens,
     )
-    output = model(
-        input_ids=inputs.token_ids.unsqueeze(0),
-        position_ids=inputs.positions.unsqueeze(0),
-        use_cache=False,
-        logits_to_keep=inputs.logits_rows,
-        **{CONTEXT_KEYWORD: context},
-    )
-    logits: torch.Tensor = output.logits[0]
-    return logits
+    return run_flat_batch(model, context, inputs.token_ids, inputs.positions, inputs.logits_rows)

@@ -88,17 +88,16 @@ class ForwardGraphs:
 
     def can_run(self, batch: StepBatch) -> bool:
         """Whether the step is small enough; `batch` has no padding."""
-        num_rows, longest = len(batch.token_ids), int(np.diff(batch.query_start).max())
-        return num_rows <= self._sizes[-1] and longest <= _MAX_SPAN_TOKENS
+        is_small = len(batch.token_ids) <= self._sizes[-1]
+        return is_small and bool(batch.query_lens.max() <= _MAX_SPAN_TOKENS)
 
     @torch.inference_mode()
     def run(self, batch: StepBatch) -> torch.Tensor:
         """Compute a step that `can_run`; see `ModelRunner.run`."""
         num_rows = len(batch.token_ids)
         forward = self._forwards[next(size for size in self._sizes if size >= num_rows)]
-        sequence = np.repeat(np.arange(len(batch.seq_lens)), np.diff(batch.query_start))
         num_blocks = int(batch.positions.max()) // self._block_size + 1
-        tables = batch.block_tables[sequence, :num_blocks]
+        tables = np.repeat(batch.block_tables[:, :num_blocks], batch.query_lens, axis=0)
         forward.inputs.load(batch.token_ids, batch.positions, tables)
         forward.run()
         if batch.num_logits == num_rows:

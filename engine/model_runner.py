@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from engine.attention.context import AttentionContext
-from engine.attention.interface import CONTEXT_KEYWORD
+from engine.attention.interface import run_flat_batch
 from engine.step_batch import StepBatch
 from engine.transfer import to_device
 
@@ -78,15 +78,14 @@ class ModelRunner:
             rows = torch.zeros(self._row_multiple, dtype=torch.int64, device=self._device)
         else:
             rows = to_device(batch.logits_rows, self._device)
-        output = self._model(
-            input_ids=to_device(batch.token_ids, self._device).unsqueeze(0),
-            position_ids=to_device(batch.positions, self._device).unsqueeze(0),
-            use_cache=False,
-            logits_to_keep=rows,
-            **{CONTEXT_KEYWORD: context},
+        logits = run_flat_batch(
+            self._model,
+            context,
+            to_device(batch.token_ids, self._device),
+            to_device(batch.positions, self._device),
+            rows,
         )
-        logits: torch.Tensor = output.logits[0, : batch.num_logits].float()
-        return logits
+        return logits[: batch.num_logits].float()
 
     def copy_block(self, source: int, target: int) -> None:
         """Copy the keys and values of one block of the pool into another."""

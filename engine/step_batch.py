@@ -56,6 +56,11 @@ class StepBatch:
     logits_rows: NDArray[np.int64]
     num_logits: int
 
+    @property
+    def query_lens(self) -> NDArray[np.int32]:
+        """int32, (n,); tokens of each span."""
+        return np.diff(self.query_start)
+
     @classmethod
     def from_spans(
         cls, spans: Sequence[TokenSpan], *, block_size: int, row_multiple: int
@@ -74,11 +79,7 @@ class StepBatch:
         num_tokens = int(query_start[-1])
         padded = _round_up(num_tokens, row_multiple)
 
-        block_tables = np.full(
-            (len(spans), max(len(span.block_ids) for span in spans)), NULL_BLOCK, np.int32
-        )
-        for row, span in enumerate(spans):
-            block_tables[row, : len(span.block_ids)] = span.block_ids
+        block_tables = padded_tables([span.block_ids for span in spans])
 
         token_ids = np.zeros(padded, np.int64)
         positions = np.zeros(padded, np.int64)
@@ -108,6 +109,14 @@ class StepBatch:
             logits_rows=logits_rows,
             num_logits=num_logits,
         )
+
+
+def padded_tables(tables: Sequence[Sequence[int]]) -> NDArray[np.int32]:
+    """Block tables as int32, (n, length of the longest), padded with the null block."""
+    padded = np.full((len(tables), max(map(len, tables))), NULL_BLOCK, np.int32)
+    for row, block_ids in enumerate(tables):
+        padded[row, : len(block_ids)] = block_ids
+    return padded
 
 
 def _round_up(count: int, multiple: int) -> int:

@@ -77,7 +77,7 @@ class _Packing:
     def from_context(cls, context: AttentionContext) -> _Packing | None:
         """None where nothing prefills."""
         starts, ends = context.query_start[:-1], context.query_start[1:]
-        (indices,) = (ends - starts > 1).nonzero()
+        (indices,) = (context.query_lens > 1).nonzero()
         if not len(indices):
             return None
         block_size, device = context.kv_cache.block_size, context.slot_mapping.device

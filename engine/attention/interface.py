@@ -16,6 +16,7 @@ from engine.errors import ModelRefusedError
 if TYPE_CHECKING:
     import torch
     from torch import nn
+    from transformers import PreTrainedModel
 
 ATTENTION_NAME: Final = "tightrope_paged"
 
@@ -95,6 +96,36 @@ def paged_attention(
         options,
     )
     return output.unsqueeze(0), None
+
+
+def run_flat_batch(
+    model: PreTrainedModel,
+    context: AttentionContext,
+    token_ids: torch.Tensor,
+    positions: torch.Tensor,
+    logits_rows: torch.Tensor,
+) -> torch.Tensor:
+    """Run a model that has our attention set over the tokens of a step.
+
+    Args:
+        model: in eval mode.
+        context: the step.
+        token_ids: int64, (T,).
+        positions: int64, (T,).
+        logits_rows: int64, (n,); which tokens' logits are wanted.
+
+    Returns:
+        Those logits, (n, padded_vocab_size), in the model's dtype.
+    """
+    output = model(
+        input_ids=token_ids.unsqueeze(0),
+        position_ids=positions.unsqueeze(0),
+        use_cache=False,
+        logits_to_keep=logits_rows,
+        **{CONTEXT_KEYWORD: context},
+    )
+    logits: torch.Tensor = output.logits[0]
+    return logits
 
 
 def register_attention() -> None:
