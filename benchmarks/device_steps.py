@@ -13,6 +13,7 @@ import torch
 
 from engine.device.automata import ResidentAutomata, advance_states
 from engine.device.bitmask import bitmask_width
+from engine.device.capture import capture, graph_pool
 from engine.device.mask_pool import MaskPool
 from engine.device.shaping import shape_logits
 from engine.transfer import to_device
@@ -152,18 +153,13 @@ def _resident_parts(compiled: CompiledGrammar, replay: Replay, logits: torch.Ten
 
     if device.type != "cuda":
         return {"apply": apply, "advance": advance}
-    stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]  # torch's
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        apply()
-        advance()
-    torch.cuda.current_stream().wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+
+    def steps() -> None:
         for _ in range(STEPS_IN_GRAPH):
             apply()
             advance()
-    return {"replay": graph.replay}
+
+    return {"replay": capture(steps, device, graph_pool(device))}
 
 
 def _pooled_parts(advance: _Matchers, logits: torch.Tensor) -> Parts:
