@@ -32,9 +32,7 @@ def sampling_params(
     Raises:
         InvalidValueError: a token id outside the vocabulary, or min_tokens above max_tokens.
     """
-    limits = [request.max_tokens, request.max_completion_tokens]
-    free = max_model_len - num_prompt_tokens
-    max_tokens = min([free, *(limit for limit in limits if limit is not None)])
+    max_tokens = min([max_model_len - num_prompt_tokens, *_limits(request).values()])
     min_tokens = request.min_tokens or 0
     if min_tokens > max_tokens:
         raise InvalidValueError(
@@ -69,9 +67,8 @@ def sampling_params(
 
 def limit_name(request: ChatCompletionRequest) -> str:
     """The field whose value is the limit of an answer, or would be."""
-    newer = request.max_completion_tokens
-    is_newer = newer is not None and (request.max_tokens is None or newer < request.max_tokens)
-    return "max_completion_tokens" if is_newer else "max_tokens"
+    limits = _limits(request)
+    return min(limits, key=limits.__getitem__, default="max_tokens")
 
 
 def choice_seed(seed: int | None, choice: int) -> int | None:
@@ -100,3 +97,12 @@ def check_token_id(param: str, token_id: int, vocabulary: Vocabulary) -> None:
             param,
             f"{token_id} is not a token id; the vocabulary has {vocabulary.padded_size}",
         )
+
+
+def _limits(request: ChatCompletionRequest) -> dict[str, int]:
+    """The limits of an answer that are given, by field."""
+    given = {
+        "max_tokens": request.max_tokens,
+        "max_completion_tokens": request.max_completion_tokens,
+    }
+    return {name: limit for name, limit in given.items() if limit is not None}
