@@ -21,6 +21,7 @@ from grammars.pushdown.structural import StructuralStates
 from grammars.pushdown.tables import AutomatonTables
 from grammars.spec import Embed, JsonObject, JsonSchema
 from tests.support.byte_vocabulary import byte_vocabulary
+from tests.support.counted_calls import CountedCalls
 from tests.support.tokenizers import real_vocabulary, tiny_vocabulary
 
 
@@ -247,17 +248,9 @@ def test_the_look_ahead_of_an_inner_object_does_not_wander_through_the_outer_one
     outer = "".join(f'"{name * 30}": 1, ' for name in "abcdefgh")
     for token_id in vocabulary.encode(f'{{{outer}"inner": {{"x":'.encode()):
         assert matcher.accept_token(token_id)
-    num_read = 0
-    read_symbol = DistinctWalk.read_symbol
-
-    def counting(walk, point, symbol):
-        nonlocal num_read
-        num_read += 1
-        return read_symbol(walk, point, symbol)
-
-    monkeypatch.setattr(DistinctWalk, "read_symbol", counting)
+    read = CountedCalls(monkeypatch, DistinctWalk, "read_symbol")
     matcher.fill_bitmask(np.zeros(vocabulary.num_words, np.int32))
-    assert num_read < 5_000  # 430,000 where the outer keys are searched too
+    assert read.num_calls < 5_000  # 430,000 where the outer keys are searched too
 
 
 UNDECLARED: dict[str, Any] = {

@@ -20,6 +20,7 @@ from grammars.pushdown.structural import StructuralStates
 from grammars.pushdown.tables import AutomatonTables
 from grammars.spec import Embed, JsonSchema
 from tests.support.byte_vocabulary import byte_vocabulary
+from tests.support.counted_calls import CountedCalls
 from tests.support.tokenizers import real_vocabulary
 
 PIECES = (
@@ -144,16 +145,8 @@ def test_a_mask_beside_many_words_reads_little(monkeypatch):
     matcher = compile_grammar(JsonSchema.from_value(schema), vocabulary).matcher()
     for token_id in vocabulary.encode(json.dumps(names[:-1])[:-1].encode() + b', "'):
         assert matcher.accept_token(token_id)
-    num_read = 0
-    read_symbol = DistinctWalk.read_symbol
-
-    def counting(walk, point, symbol):
-        nonlocal num_read
-        num_read += 1
-        return read_symbol(walk, point, symbol)
-
-    monkeypatch.setattr(DistinctWalk, "read_symbol", counting)
+    read = CountedCalls(monkeypatch, DistinctWalk, "read_symbol")
     allowed = {vocabulary.token_bytes[token_id] for token_id in matcher.allowed_token_ids()}
     assert b"blue" in allowed
     assert not {b"red", b"green"} & allowed
-    assert num_read < 300, num_read
+    assert read.num_calls < 300
