@@ -16,14 +16,10 @@ from grammars.spec import JsonSchema
 from server.answer_grammar import asked_grammar, compile_asked
 from server.document import requested_document
 from server.effects import binding_fields, idle_fields
-from server.errors import (
-    InvalidValueError,
-    ModelNotFoundError,
-    OverloadedError,
-    UnavailableError,
-)
+from server.errors import ModelNotFoundError, OverloadedError, UnavailableError
 from server.logs import new_sequence_id
 from server.openai_subset import check_openai_schemas
+from server.request_errors import InvalidValueError
 from server.sampling import choice_seed, sampling_params
 from server.tool_choice import CallMode, tool_use
 from server.wire.checks import check_chat_request, check_openai_names, check_options, stop_strings

@@ -16,12 +16,8 @@ from grammars.spec import (
     with_property_order,
 )
 from server.composition import compose
-from server.errors import (
-    InvalidToolError,
-    InvalidValueError,
-    RequestError,
-    UnsupportedValueError,
-)
+from server.errors import RequestError
+from server.request_errors import InvalidToolError, InvalidValueError, UnsupportedValueError
 from server.tool_choice import CallMode
 
 if TYPE_CHECKING:

@@ -11,14 +11,9 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from server.cors import Cors
+from server.error_answers import answer_of
 from server.error_shapes import error_shape, shaped_error
-from server.errors import (
-    MethodNotAllowedError,
-    NotFoundError,
-    RequestError,
-    ServerError,
-    answer_of,
-)
+from server.errors import MethodNotAllowedError, NotFoundError, RequestError, ServerError
 from server.gate import Gate
 from server.path_hints import way_out
 from server.response_store import ResponseStore

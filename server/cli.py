@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except OSError as error:  # a file, socket or disk that is not as it should be
-        from server.errors import explain_os_error
+        from server.commands.os_errors import explain_os_error
 
         return _fail(explain_os_error(error))
     except Exception as error:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from engine.request import PromptScoring
 from server.admission import admit
-from server.errors import RequestError, renamed
+from server.errors import RequestError
+from server.request_errors import renamed
 from server.sampling import check_token_id
 from server.wire.chat_request import ignored_options
 from server.wire.policy import ParsedChatRequest

@@ -8,7 +8,8 @@ import msgspec
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 
-from server.errors import RequestError, error_body
+from server.error_answers import error_body
+from server.errors import RequestError
 
 if TYPE_CHECKING:
     from starlette.datastructures import Headers

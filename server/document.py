@@ -6,8 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from grammars.spec import Cfg, Choice, JsonObject, JsonSchema, Regex, Structure
-from server.errors import InvalidResponseFormatError, InvalidValueError, UnsupportedValueError
 from server.json_guard import MAX_DEPTH, NotJsonError, parse_json
+from server.request_errors import (
+    InvalidResponseFormatError,
+    InvalidValueError,
+    UnsupportedValueError,
+)
 from server.structural_tag import grammar_of, structural_tag
 from server.wire.formats import (
     GrammarFormat,

@@ -6,7 +6,8 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, assert_never
 
-from server.errors import UnsupportedThreadError, answer_of, error_body
+from server.error_answers import answer_of, error_body
+from server.request_errors import UnsupportedThreadError
 
 if TYPE_CHECKING:
     from server.errors import ServerError

@@ -1,4 +1,4 @@
-"""Errors of the server room, and the one table that turns them into HTTP answers.
+"""Errors of the server room, by the status that they are answered with.
 
 ServerError
 ├── RequestError                 the caller must change the request (400)
@@ -27,28 +27,17 @@ ServerError
 ├── GenerationTimeoutError       the generation took longer than allowed (504)
 └── StartupError                 the server cannot serve this model; never an answer to a request
 
-Errors of the other rooms become one of these in `server.admission` and `server.generation`.
+Those below RequestError are in `server.request_errors`. One table, in `server.error_answers`, turns
+all of them into HTTP answers. Errors of the other rooms become one of these in `server.admission`
+and `server.generation`.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+from typing import Final
 
 _MAX_MESSAGE_CHARS: Final = 1_900
 _MAX_PARAM_CHARS: Final = 500
-
-
-def explain_os_error(error: OSError) -> str:
-    """What the system refused, and of which file where it says so."""
-    if error.filename is None or error.strerror is None:
-        return str(error)
-    return f"{error.filename}: {error.strerror}"
 
 
 def _shortened(text: str, max_chars: int) -> str:
@@ -79,134 +68,6 @@ class ServerError(Exception):
 
 class RequestError(ServerError):
     """The request is refused; sending it again unchanged cannot help."""
-
-
-class MalformedHttpError(RequestError):
-    """What came over the connection is not HTTP/1.1, or its headers are too large."""
-
-
-class MalformedBodyError(RequestError):
-    """The body is not one JSON object in UTF-8, or passes a limit of the JSON guard."""
-
-    def __init__(self, message: str, *, param: str | None = None) -> None:
-        super().__init__(message, param=param, code="invalid_json")
-
-
-class InvalidValueError(RequestError):
-    """A field has a value that it may not have."""
-
-    def __init__(self, param: str, reason: str) -> None:
-        super().__init__(f"{param}: {reason}", param=param, code="invalid_value")
-
-
-class MissingFieldError(RequestError):
-    """A required field is absent."""
-
-    def __init__(self, param: str) -> None:
-        super().__init__(
-            f"{param}: this field is required", param=param, code="missing_required_parameter"
-        )
-
-
-class UnsupportedParameterError(RequestError):
-    """A field that we do not honour, and whose silent loss would change what the caller gets."""
-
-    def __init__(self, param: str, way_out: str) -> None:
-        super().__init__(
-            f"{param}: this parameter is not supported; {way_out}",
-            param=param,
-            code="unsupported_parameter",
-        )
-
-
-class UnsupportedThreadError(UnsupportedParameterError):
-    """Anthropic's `thread`: the messages so far are not kept here.
-
-    Clients know this refusal by its code, and send the whole conversation from then on.
-    """
-
-    def __init__(self) -> None:
-        super().__init__("thread", "send all messages of the conversation without it")
-        self.code = "thread_unsupported_request"
-
-
-class UnsupportedValueError(RequestError):
-    """A known field with a value that we do not honour."""
-
-    def __init__(self, param: str, reason: str) -> None:
-        super().__init__(f"{param}: {reason}", param=param, code="unsupported_value")
-
-
-class UnknownParameterError(RequestError):
-    """A field that nobody knows, while the server runs with --strict-params."""
-
-    def __init__(self, param: str) -> None:
-        super().__init__(
-            f"{param}: unknown parameter; remove it or start the server without --strict-params",
-            param=param,
-            code="unknown_parameter",
-        )
-
-
-class ContextLengthError(RequestError):
-    """The prompt leaves no room for an answer.
-
-    Args:
-        num_prompt_tokens: tokens of the rendered prompt.
-        max_model_len: tokens of prompt and answer together that the model takes.
-        is_exact: False: `num_prompt_tokens` is a lower bound, counting it all would take too long.
-    """
-
-    def __init__(
-        self, num_prompt_tokens: int, max_model_len: int, *, is_exact: bool = True
-    ) -> None:
-        self.num_prompt_tokens = num_prompt_tokens
-        self.max_model_len = max_model_len
-        count = f"{num_prompt_tokens}" if is_exact else f"at least {num_prompt_tokens}"
-        super().__init__(
-            f"This model's maximum context length is {max_model_len} tokens, but the messages "
-            f"(with tools and template) come to {count} tokens and at least one is needed for the "
-            "answer; shorten the messages",
-            param="messages",
-            code="context_length_exceeded",
-        )
-
-
-class InvalidResponseFormatError(RequestError):
-    """The grammars room refused the response format.
-
-    Args:
-        param: the field concerned.
-        reason: that room's own message.
-        kind: what the field holds: "schema", "pattern", "grammar" or "constraint".
-        name: what the caller calls it.
-    """
-
-    def __init__(
-        self, param: str, reason: str, *, kind: str = "schema", name: str | None = None
-    ) -> None:
-        which = param if name is None else f"{param} '{name}'"
-        super().__init__(f"Invalid {kind} for {which}: {reason}", param=param)
-
-
-class InvalidToolError(RequestError):
-    """What a tool may be called with cannot be enforced.
-
-    Args:
-        param: path of its parameters, as `tools[3].function.parameters`.
-        name: of the tool.
-        reason: the grammars room's own message, or ours.
-        kind: what cannot be enforced.
-    """
-
-    def __init__(
-        self, param: str, name: str, reason: str, *, kind: str = "schema for function"
-    ) -> None:
-        super().__init__(
-            f"Invalid {kind} '{name}': {reason}",
-            param=param,
-            code="invalid_function_parameters",
-        )
 
 
 class AuthenticationError(ServerError):
@@ -283,83 +144,3 @@ class GenerationTimeoutError(ServerError):
 
 class StartupError(ServerError):
     """The server cannot serve this model."""
-
-
-@dataclass(frozen=True, slots=True)
-class HttpAnswer:
-    """How one class of errors is answered.
-
-    Args:
-        status: HTTP status.
-        kind: OpenAI's `error.type`.
-        headers: extra response headers.
-    """
-
-    status: int
-    kind: str
-    headers: tuple[tuple[str, str], ...] = ()
-
-
-_RETRY_SOON = (("retry-after", "1"), ("retry-after-ms", "500"))
-_NEVER_RETRY = (("x-should-retry", "false"),)
-
-ANSWER_OF: dict[type[ServerError], HttpAnswer] = {
-    RequestError: HttpAnswer(400, "invalid_request_error"),
-    MalformedHttpError: HttpAnswer(400, "invalid_request_error", (("connection", "close"),)),
-    AuthenticationError: HttpAnswer(
-        401, "invalid_request_error", (("www-authenticate", "Bearer"),)
-    ),
-    NotFoundError: HttpAnswer(404, "invalid_request_error"),
-    MethodNotAllowedError: HttpAnswer(405, "invalid_request_error"),
-    BodyTimeoutError: HttpAnswer(408, "invalid_request_error", _NEVER_RETRY),
-    BodyTooLargeError: HttpAnswer(413, "invalid_request_error"),
-    MediaTypeError: HttpAnswer(415, "invalid_request_error"),
-    HeadersTooLargeError: HttpAnswer(431, "invalid_request_error"),
-    OverloadedError: HttpAnswer(429, "rate_limit_error", _RETRY_SOON),
-    UnavailableError: HttpAnswer(503, "server_error", _RETRY_SOON),
-    GenerationTimeoutError: HttpAnswer(504, "server_error", _NEVER_RETRY),
-    ServerError: HttpAnswer(500, "server_error", _NEVER_RETRY),
-}
-
-
-def renamed(error: RequestError, names: Mapping[str, str]) -> RequestError:
-    """The same refusal in the names of another endpoint, which made a chat request of its body.
-
-    Args:
-        error: its `param` is a path in the chat request.
-        names: the beginnings of such paths -> what stands there in the caller's body; the longest
-            that fits counts, and a path that none fits stays as it is.
-    """
-    param = error.param or ""
-    fitting = [
-        name for name in names if param == name or param.startswith((f"{name}.", f"{name}["))
-    ]
-    if not fitting:
-        return error
-    name = max(fitting, key=len)
-    renamed_param = names[name] + param.removeprefix(name)
-    message = error.message.replace(param, renamed_param, 1)
-    return RequestError(message, param=renamed_param, code=error.code)
-
-
-def reason_of(error: ServerError) -> str:
-    """What was wrong in one word for metrics, as `context_length`: the name of the class."""
-    name = type(error).__name__.removesuffix("Error")
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-
-
-def answer_of(error: ServerError) -> HttpAnswer:
-    """The entry of the nearest ancestor in `ANSWER_OF`."""
-    return next(ANSWER_OF[kind] for kind in type(error).__mro__ if kind in ANSWER_OF)
-
-
-def error_body(error: ServerError) -> dict[str, dict[str, str | None]]:
-    """The body of every error, in HTTP answers and in streams: all four keys, always."""
-    return {
-        "error": {
-            "message": error.message,
-            "type": answer_of(error).kind,
-            "param": error.param,
-            "code": error.code,
-        }
-    }

@@ -14,18 +14,18 @@ import msgspec
 from starlette.requests import ClientDisconnect
 
 from server.body_load import BodyLoad
+from server.error_answers import answer_of
 from server.error_shapes import error_shape, id_headers, shaped_error
 from server.errors import (
     AuthenticationError,
     HeadersTooLargeError,
     InternalError,
-    MalformedHttpError,
     ServerError,
     UnavailableError,
-    answer_of,
 )
 from server.key_load import KeyLoad
 from server.logs import request_id_of_task
+from server.request_errors import MalformedHttpError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

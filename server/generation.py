@@ -9,16 +9,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engine.errors import EngineError, InvalidRequestError
-from server.errors import (
-    GenerationTimeoutError,
-    InvalidValueError,
-    OverloadedError,
-    ServerError,
-    UnavailableError,
-)
+from server.errors import GenerationTimeoutError, OverloadedError, ServerError, UnavailableError
 from server.merging import merged
 from server.output_clock import OutputClock
 from server.reply.choice import ChoiceReply
+from server.request_errors import InvalidValueError
 from server.sampling import limit_name
 from server.tracing import TracedRequest
 

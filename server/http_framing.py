@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import h11
 
-from server.errors import BodyTooLargeError, MalformedHttpError
+from server.errors import BodyTooLargeError
+from server.request_errors import MalformedHttpError
 
 if TYPE_CHECKING:
     from server.errors import ServerError

@@ -13,8 +13,10 @@ import msgspec
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from server.errors import MalformedHttpError, StartupError, answer_of, error_body
+from server.error_answers import answer_of, error_body
+from server.errors import StartupError
 from server.http_framing import BoundedConnection
+from server.request_errors import MalformedHttpError
 
 if TYPE_CHECKING:
     import asyncio

@@ -7,7 +7,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from server.errors import MalformedBodyError
+from server.request_errors import MalformedBodyError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from server.engine_metrics import EngineCollector
-from server.errors import reason_of
+from server.error_answers import reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

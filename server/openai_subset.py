@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from server.errors import InvalidResponseFormatError, InvalidToolError
+from server.request_errors import InvalidResponseFormatError, InvalidToolError
 from server.wire.formats import JsonSchemaFormat
 
 if TYPE_CHECKING:

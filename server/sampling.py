@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.request import SamplingParams
-from server.errors import InvalidValueError
+from server.request_errors import InvalidValueError
 
 if TYPE_CHECKING:
     from grammars.vocabulary import Vocabulary

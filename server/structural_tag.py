@@ -36,7 +36,7 @@ from grammars.spec import (
     Structure,
     Tagged,
 )
-from server.errors import InvalidValueError, UnsupportedValueError
+from server.request_errors import InvalidValueError, UnsupportedValueError
 from server.tag_fields import check_fields, flag_of, objects_of, schema_of, text_of, texts_of
 
 if TYPE_CHECKING:

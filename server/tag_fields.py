@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grammars.spec import JsonSchema
-from server.errors import InvalidValueError, MissingFieldError, UnsupportedParameterError
+from server.request_errors import InvalidValueError, MissingFieldError, UnsupportedParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

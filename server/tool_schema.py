@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from grammars.spec import Cfg, Regex
 from server.calls.tool import CUSTOM_INPUT, CallableTool, ToolKind
-from server.errors import InvalidToolError
+from server.request_errors import InvalidToolError
 from server.wire.tools import CustomTool, FunctionTool, GrammarInput
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from server.errors import ServerError, StartupError, reason_of
+from server.error_answers import reason_of
+from server.errors import ServerError, StartupError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

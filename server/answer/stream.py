@@ -17,7 +17,7 @@ from server.answer.bodies import (
 from server.answer.deltas import DeltaWriter
 from server.answer.failures import told_failure
 from server.answer.length_note import length_note
-from server.errors import error_body
+from server.error_answers import error_body
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator

@@ -22,7 +22,7 @@ from grammars.spec import (
 from server.calls.parameters import parameters_part
 from server.calls.syntax import ArgumentForm, read_words
 from server.calls.tool import CUSTOM_INPUT
-from server.errors import InvalidToolError
+from server.request_errors import InvalidToolError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence as SequenceOf

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from grammars.spec import Choice, Embed, FreeText, JsonSchema, Literal, Part, Repeat, Sequence
 from server.calls.tool import CUSTOM_INPUT
-from server.errors import InvalidToolError
+from server.request_errors import InvalidToolError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from server.calls.tool import CUSTOM_INPUT
-from server.errors import InvalidValueError, MissingFieldError
 from server.json_guard import NotJsonError, parse_json
+from server.request_errors import InvalidValueError, MissingFieldError
 from server.wire.messages import (
     AssistantMessage,
     FunctionMessage,

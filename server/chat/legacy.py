@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from server.errors import InvalidValueError
+from server.request_errors import InvalidValueError
 from server.wire.messages import (
     AssistantMessage,
     FunctionMessage,

@@ -15,7 +15,7 @@ from server.chat.template import PromptEnding
 from server.chat.template_variables import template_variables
 from server.chat.thinking import THINK, THOUGHT_TAGS, Thinking, thinking_of
 from server.chat.tool_showing import ToolShowing
-from server.errors import ContextLengthError, InvalidValueError
+from server.request_errors import ContextLengthError, InvalidValueError
 from server.tool_schema import declared_tools
 
 if TYPE_CHECKING:

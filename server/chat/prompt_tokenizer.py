@@ -10,7 +10,7 @@ from tokenizers import Tokenizer
 
 from server.chat.least_tokens import LeastTokens
 from server.chat.shield import Marks, Shield
-from server.errors import InvalidValueError
+from server.request_errors import InvalidValueError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,8 @@ import jinja2
 import jinja2.meta
 
 from server.chat.abilities import find_abilities
-from server.errors import InvalidValueError, RequestError
+from server.errors import RequestError
+from server.request_errors import InvalidValueError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

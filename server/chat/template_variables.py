@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from server.errors import InvalidValueError
+from server.request_errors import InvalidValueError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

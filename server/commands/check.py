@@ -20,9 +20,10 @@ from grammars.pushdown.tables import AutomatonTables
 from grammars.spec import Cfg, Embed, JsonSchema
 from server.commands.check_keywords import KeywordUse
 from server.commands.check_report import CheckVerdict, check_spec
+from server.commands.os_errors import explain_os_error
 from server.commands.schema_file import read_spec
 from server.commands.vocabulary import load_vocabulary
-from server.errors import ServerError, explain_os_error
+from server.errors import ServerError
 from server.models.catalog import DEFAULT_MODEL
 from server.models.progress import TerminalProgress
 from server.models.resolve import resolve_model

@@ -13,9 +13,9 @@ from rich.console import Console
 from engine.config import EngineConfig
 from grammars.backends.base import get_backend
 from server.commands.flags import add_flags, read_flags
+from server.commands.os_errors import explain_os_error
 from server.config import ServerConfig, hash_api_key, hash_api_keys
 from server.engine_process.settings import EngineProcessConfig
-from server.errors import explain_os_error
 from server.logs import LogFormat, LogSettings, set_up_logging
 from server.models.catalog import DEFAULT_MODEL
 from server.models.progress import TerminalProgress

@@ -11,15 +11,8 @@ from server.admission import check_capacity, check_model
 from server.chat.thinking import Thinking
 from server.decisions.posed import pose
 from server.decisions.probabilities import answer_probabilities
-from server.errors import (
-    GenerationTimeoutError,
-    InternalError,
-    InvalidValueError,
-    RequestError,
-    UnavailableError,
-    UnsupportedValueError,
-    renamed,
-)
+from server.errors import GenerationTimeoutError, InternalError, RequestError, UnavailableError
+from server.request_errors import InvalidValueError, UnsupportedValueError, renamed
 from server.wire.chat_request import ChatCompletionRequest
 from server.wire.checks import check_chat_request
 from server.wire.messages import UserMessage

@@ -18,8 +18,9 @@ from server.body import read_json_object
 from server.caller import cache_salt
 from server.completions import NAMES, admit_completions
 from server.disconnect import EventStreamResponse, unless_disconnected
-from server.errors import RequestError, renamed
+from server.errors import RequestError
 from server.reply.spelling import Spellings
+from server.request_errors import renamed
 from server.wire.completions import parse_completion_request
 
 if TYPE_CHECKING:

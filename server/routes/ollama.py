@@ -17,8 +17,9 @@ from server.answer.ollama.run import OllamaRun, line
 from server.body import read_json_object
 from server.caller import cache_salt
 from server.disconnect import EventStreamResponse, unless_disconnected
-from server.errors import MissingFieldError, RequestError
+from server.errors import RequestError
 from server.generation import Generation
+from server.request_errors import MissingFieldError
 from server.wire.ollama.as_chat import as_chat
 from server.wire.ollama.request import (
     ChatRequest,

@@ -15,8 +15,9 @@ from server.answer.responses.writer import OutputWriter
 from server.body import read_json_object
 from server.caller import cache_salt
 from server.disconnect import EventStreamResponse, unless_disconnected
-from server.errors import RequestError, UnsupportedParameterError
+from server.errors import RequestError
 from server.generation import Generation
+from server.request_errors import UnsupportedParameterError
 from server.wire.policy import ParsedChatRequest
 from server.wire.responses.as_chat import as_chat
 from server.wire.responses.request import parse_responses_request

@@ -11,8 +11,8 @@ from fastapi import APIRouter, Request, Response
 from server.admission import check_model
 from server.answer.headers import effect_headers
 from server.body import read_json_object
-from server.errors import UnsupportedValueError
 from server.reply.spelling import Spellings
+from server.request_errors import UnsupportedValueError
 from server.sampling import check_token_id
 from server.wire.checks import check_chat_request
 from server.wire.parsing import parse_request

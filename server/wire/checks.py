@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from server.errors import InvalidValueError
+from server.request_errors import InvalidValueError
 from server.wire.formats import JsonSchemaFormat, TextFormat
 from server.wire.tools import (
     AllowedToolsChoice,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import Field
 
-from server.errors import InvalidValueError, UnsupportedValueError
+from server.request_errors import InvalidValueError, UnsupportedValueError
 from server.wire.base import Items
 from server.wire.chat_request import ChatCompletionRequest, StreamOptions
 from server.wire.formats import ResponseFormat

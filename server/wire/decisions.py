@@ -7,7 +7,7 @@ from typing import Literal as OneOf
 
 from pydantic import Field, field_validator
 
-from server.errors import InvalidValueError
+from server.request_errors import InvalidValueError
 from server.wire.base import Items, WireModel
 from server.wire.parsing import parse_request
 from server.wire.responses.items import (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import ValidationError
 
-from server.errors import UnknownParameterError, UnsupportedParameterError
+from server.request_errors import UnknownParameterError, UnsupportedParameterError
 from server.wire.base import WireModel, unknown_fields
 from server.wire.validation import request_error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from server.errors import renamed
+from server.request_errors import renamed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from server.errors import InvalidValueError, MissingFieldError, UnsupportedValueError
+from server.request_errors import InvalidValueError, MissingFieldError, UnsupportedValueError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,8 +12,9 @@ from grammars.spec import Structure
 from server.calls.formats import FORMATS
 from server.calls.grammar import calls_part, text_with_calls_part
 from server.calls.tool import CallableTool
-from server.errors import MalformedBodyError, RequestError
+from server.errors import RequestError
 from server.json_guard import parse_json_object
+from server.request_errors import MalformedBodyError
 from server.structural_tag import structural_tag
 from tests.fuzz.budget import examples
 from tests.fuzz.strategies import schemas, structural_tags

@@ -7,7 +7,7 @@ import json
 import httpx
 import pytest
 
-from server.errors import InvalidValueError
+from server.request_errors import InvalidValueError
 from tests.support.chat_server import MODEL, make_services, running
 
 BIG = "k" * 200_000

@@ -11,16 +11,9 @@ import httpx
 import pytest
 
 from server.config import ServerConfig, hash_api_key, hash_api_keys
-from server.errors import (
-    ANSWER_OF,
-    ContextLengthError,
-    InternalError,
-    InvalidValueError,
-    ServerError,
-    StartupError,
-    answer_of,
-    renamed,
-)
+from server.error_answers import ANSWER_OF, answer_of
+from server.errors import InternalError, ServerError, StartupError
+from server.request_errors import ContextLengthError, InvalidValueError, renamed
 from tests.support.chat_server import MODEL, make_services, running
 
 CHAT = "/v1/chat/completions"

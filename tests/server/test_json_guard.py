@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from server.config import ServerConfig
-from server.errors import MalformedBodyError
 from server.json_guard import NotJsonError, parse_json, parse_json_object
+from server.request_errors import MalformedBodyError
 
 
 @pytest.mark.parametrize(

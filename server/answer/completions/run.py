@@ -13,7 +13,7 @@ from server.answer.completions.logprobs import joined
 from server.answer.failures import told_failure
 from server.answer.length_note import length_note
 from server.answer.stream import DONE, sse
-from server.errors import error_body
+from server.error_answers import error_body
 from server.generation import Generation, Usage
 from server.merging import merged
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from server.errors import InvalidValueError, MissingFieldError
+from server.request_errors import InvalidValueError, MissingFieldError
 from server.wire.anthropic.conversation import chat_messages, is_attribution
 from server.wire.anthropic.ignored import ignored_fields
 from server.wire.anthropic.request import MessagesRequest

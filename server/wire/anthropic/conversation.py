@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, assert_never
 
-from server.errors import InvalidValueError
+from server.request_errors import InvalidValueError
 from server.wire.anthropic.blocks import (
     DocumentBlock,
     RedactedThinkingBlock,

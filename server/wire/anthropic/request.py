@@ -7,7 +7,7 @@ from typing import Literal as OneOf
 
 from pydantic import Field
 
-from server.errors import UnsupportedThreadError, UnsupportedValueError
+from server.request_errors import UnsupportedThreadError, UnsupportedValueError
 from server.wire.anthropic.blocks import BlockMessage, TextBlock
 from server.wire.base import Items, WireModel
 from server.wire.parsing import parse_request

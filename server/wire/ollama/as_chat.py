@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from server.errors import InvalidValueError
+from server.request_errors import InvalidValueError
 from server.wire.chat_request import ChatCompletionRequest
 from server.wire.formats import JsonObjectFormat
 from server.wire.messages import SystemMessage, UserMessage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from server.errors import InvalidValueError, UnsupportedValueError
+from server.request_errors import InvalidValueError, UnsupportedValueError
 from server.wire.messages import (
     AssistantMessage,
     CalledFunction,

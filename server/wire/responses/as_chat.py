@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from server.errors import InvalidResponseFormatError, RequestError, renamed
+from server.errors import RequestError
+from server.request_errors import InvalidResponseFormatError, renamed
 from server.wire.chat_request import ChatCompletionRequest
 from server.wire.formats import JsonSchemaFormat, NamedSchema
 from server.wire.messages import ToolMessage

@@ -7,7 +7,7 @@ from typing import Literal as OneOf
 
 from pydantic import Field, field_validator
 
-from server.errors import MissingFieldError
+from server.request_errors import MissingFieldError
 from server.wire.base import Items, Members, WireModel
 from server.wire.formats import (
     GrammarFormat,

@@ -16,7 +16,8 @@ from transformers import AutoTokenizer
 from server.chat.prompt import PromptBuilder
 from server.chat.template import ChatTemplate
 from server.chat.thinking import Thinking
-from server.errors import ContextLengthError, RequestError
+from server.errors import RequestError
+from server.request_errors import ContextLengthError
 from server.wire.policy import parse_chat_request
 from tests.support.chat_server import (
     CONTROLS,

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from server.calls.formats import FORMATS, calls_text, shown_format
 from server.chat.prompt import PromptBuilder
 from server.chat.thinking import MISTRAL_THINK, Thinking
-from server.errors import InvalidValueError, RequestError
+from server.errors import RequestError
+from server.request_errors import InvalidValueError
 from server.wire.policy import parse_chat_request
 from tests.support.chat_server import CONTROLS, chat_template, prompt_builder, tokenizer_json
 from tests.support.templates import (
