@@ -15,8 +15,8 @@ from server.app import create_app
 from server.assembly import load_server
 from server.engine_process.client import ProcessEngine
 from server.errors import StartupError, UnavailableError
-from server.http_protocol import check_certificate, uvicorn_config
 from server.tracing import NoTracing
+from server.uvicorn_settings import check_certificate, uvicorn_config
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,9 +14,9 @@ import pytest
 from server.commands.serve import make_parser
 from server.config import ServerConfig, hash_api_keys
 from server.errors import OverloadedError, StartupError
-from server.http_protocol import check_certificate
 from server.key_load import KeyLoad
 from server.logs import JsonFormatter, new_sequence_id, request_id_of_task
+from server.uvicorn_settings import check_certificate
 from tests.support.chat_server import MODEL, make_services, running
 
 CHAT = "/v1/chat/completions"

@@ -17,9 +17,9 @@ from server.chat.prompt import PromptBuilder
 from server.chat.template import ChatTemplate
 from server.config import ServerConfig
 from server.grammar_compiler import GrammarCompiler
-from server.http_protocol import uvicorn_config
 from server.metrics import Metrics
 from server.services import ServedModel, Services
+from server.uvicorn_settings import uvicorn_config
 from tests.support.byte_vocabulary import byte_vocabulary
 from tests.support.scripted_engine import ScriptedEngine
 
