@@ -167,7 +167,7 @@ async def admit(
             closes=closes,
         )
     check_capacity(services, request.n or 1)  # the queue may have filled up in the meantime
-    services.metrics.prompt_tokens.inc(len(prompt.token_ids))
+    services.metrics.generation.prompt_tokens.inc(len(prompt.token_ids))
     idle = tuple(idle_fields(request, tools, document, spec))
     return AdmittedChat(
         request=request,

@@ -1,4 +1,4 @@
-"""EngineCollector: what the engine and the grammar cache count, as metrics of Prometheus."""
+"""EngineCollector: what the engine and the grammar cache tell of themselves, for Prometheus."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class EngineCollector:
-    """What the engine itself counts; it begins at 0 again with each start of its process.
+    """Numbers that the engine's process keeps; its counters begin at 0 with each start of it.
 
     Args:
         model_name: the label of what vLLM has too.
@@ -28,7 +28,8 @@ class EngineCollector:
     def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
         """The metrics; prometheus-client's protocol."""
         if self.stats is not None:
-            yield from self._of_engine(self.stats.counters)
+            yield from self._gauges(self.stats)
+            yield from self._counters(self.stats.counters)
         if self.grammars is not None:
             yield from self._of_grammars(self.grammars)
 
@@ -44,7 +45,22 @@ class EngineCollector:
         ):
             yield GaugeMetricFamily(f"tightrope:grammar_cache_{name}", documentation, value=value)
 
-    def _of_engine(self, counters: EngineCounters) -> Iterator[CounterMetricFamily]:
+    def _gauges(self, stats: EngineStats) -> Iterator[GaugeMetricFamily]:
+        num_used = stats.num_blocks - stats.num_free_blocks
+        for name, documentation, value in (
+            ("num_requests_running", "Sequences that generate", stats.num_running),
+            ("num_requests_waiting", "Sequences in the queue", stats.num_waiting),
+            (
+                "kv_cache_usage_perc",
+                "Blocks of the KV cache in use, 1 is all",
+                num_used / max(1, stats.num_blocks),
+            ),
+        ):
+            gauge = GaugeMetricFamily(f"vllm:{name}", documentation, labels=["model_name"])
+            gauge.add_metric([self._model_name], value)
+            yield gauge
+
+    def _counters(self, counters: EngineCounters) -> Iterator[CounterMetricFamily]:
         success = CounterMetricFamily(
             "vllm:request_success",
             "Sequences that have ended, by reason",

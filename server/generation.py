@@ -96,7 +96,7 @@ class Generation:
                 self._services.metrics.count_failure(error)
             raise
         finally:
-            usage, metrics = self.usage, self._services.metrics
+            usage, metrics = self.usage, self._services.metrics.generation
             metrics.request_seconds.observe(time.perf_counter() - began)
             metrics.request_prompt_tokens.observe(usage.num_prompt_tokens)
             metrics.request_generation_tokens.observe(usage.num_completion_tokens)
@@ -136,7 +136,7 @@ class Generation:
 
     async def _outputs(self, choice: int) -> AsyncGenerator[RequestOutput, None]:
         """The engine's outputs for one choice, its errors and the deadline turned into ours."""
-        clock = OutputClock(self._services.metrics, self.usage.num_prompt_tokens)
+        clock = OutputClock(self._services.metrics.generation, self.usage.num_prompt_tokens)
         try:
             async with aclosing(self._services.engine.generate(self._requests[choice])) as outputs:
                 while True:
@@ -163,7 +163,7 @@ class Generation:
     def _count(self, step: ReplyStep) -> None:
         self.usage.num_completion_tokens += step.num_tokens
         self.usage.num_reasoning_tokens += step.num_reasoning_tokens
-        self._services.metrics.generation_tokens.inc(step.num_tokens)
+        self._services.metrics.generation.generation_tokens.inc(step.num_tokens)
 
     @property
     def _first_deadline(self) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engine.output import RequestOutput
-    from server.metrics import Metrics
+    from server.generation_metrics import GenerationMetrics
 
 
 class OutputClock:
@@ -18,7 +18,7 @@ class OutputClock:
         num_prompt_tokens: of the choice's prompt.
     """
 
-    def __init__(self, metrics: Metrics, num_prompt_tokens: int) -> None:
+    def __init__(self, metrics: GenerationMetrics, num_prompt_tokens: int) -> None:
         self._metrics = metrics
         self._num_prompt_tokens = num_prompt_tokens
         self._last = time.perf_counter()

@@ -61,7 +61,7 @@ async def decide(
         await asyncio.to_thread(_prompt, request, evidence, question, index, services)
         for index, question in enumerate(posed)
     ]
-    services.metrics.prompt_tokens.inc(sum(len(prompt.token_ids) for prompt in prompts))
+    services.metrics.generation.prompt_tokens.inc(sum(len(prompt.token_ids) for prompt in prompts))
     limit_s = services.config.generation_timeout_s
     try:
         async with asyncio.timeout(limit_s):
