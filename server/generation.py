@@ -15,7 +15,7 @@ from server.output_clock import OutputClock
 from server.reply.choice import ChoiceReply
 from server.request_errors import InvalidValueError
 from server.sampling import limit_name
-from server.tracing import TracedRequest
+from server.tracing import ChatOutcome, TracedRequest
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -100,7 +100,7 @@ class Generation:
             metrics.request_seconds.observe(time.perf_counter() - began)
             metrics.request_prompt_tokens.observe(usage.num_prompt_tokens)
             metrics.request_generation_tokens.observe(usage.num_completion_tokens)
-            span.end(
+            outcome = ChatOutcome(
                 num_prompt_tokens=usage.num_prompt_tokens,
                 num_cached_tokens=usage.num_cached_tokens,
                 num_completion_tokens=usage.num_completion_tokens,
@@ -108,6 +108,7 @@ class Generation:
                 missing_tokens=tuple(self._missing_tokens),
                 error=failure,
             )
+            span.end(outcome)
 
     async def _choice_steps(self, choice: int) -> AsyncGenerator[ReplyStep, None]:
         chat = self._chat

@@ -45,30 +45,33 @@ class TracedRequest:
     seed: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ChatOutcome:
+    """What a span tells of a chat that has ended, well or not.
+
+    Args:
+        num_prompt_tokens: of the prompt, once.
+        num_cached_tokens: those of them that were not computed.
+        num_completion_tokens: of all answers.
+        finish_reasons: of each answer that has ended.
+        missing_tokens: of each constrained answer that the limit has cut: how many more would have
+            completed it, where that is known.
+        error: what has failed.
+    """
+
+    num_prompt_tokens: int
+    num_cached_tokens: int
+    num_completion_tokens: int
+    finish_reasons: tuple[str, ...]
+    missing_tokens: tuple[int, ...]
+    error: BaseException | None
+
+
 class ChatSpan(Protocol):
     """The span of one chat."""
 
-    def end(
-        self,
-        *,
-        num_prompt_tokens: int,
-        num_cached_tokens: int,
-        num_completion_tokens: int,
-        finish_reasons: tuple[str, ...],
-        missing_tokens: tuple[int, ...],
-        error: BaseException | None,
-    ) -> None:
-        """The chat has ended, well or not; called once.
-
-        Args:
-            num_prompt_tokens: of the prompt, once.
-            num_cached_tokens: those of them that were not computed.
-            num_completion_tokens: of all answers.
-            finish_reasons: of each answer that has ended.
-            missing_tokens: of each constrained answer that the limit has cut: how many more would
-                have completed it, where that is known.
-            error: what has failed.
-        """
+    def end(self, outcome: ChatOutcome) -> None:
+        """The chat has ended; called once."""
         ...
 
 
@@ -95,7 +98,7 @@ class NoTracing:
 
 
 class _NoSpan:
-    def end(self, **_facts: object) -> None:
+    def end(self, outcome: ChatOutcome) -> None:
         pass
 
 
@@ -151,26 +154,17 @@ class _OpenTelemetrySpan:
     def __init__(self, span: Any, model: str, error_status: Any) -> None:  # noqa: ANN401
         self._span, self._model, self._error_status = span, model, error_status
 
-    def end(
-        self,
-        *,
-        num_prompt_tokens: int,
-        num_cached_tokens: int,
-        num_completion_tokens: int,
-        finish_reasons: tuple[str, ...],
-        missing_tokens: tuple[int, ...],
-        error: BaseException | None,
-    ) -> None:
+    def end(self, outcome: ChatOutcome) -> None:
         facts: Attributes = {
             "gen_ai.response.model": self._model,
-            "gen_ai.response.finish_reasons": finish_reasons,
-            "gen_ai.usage.input_tokens": num_prompt_tokens,
-            "gen_ai.usage.cache_read.input_tokens": num_cached_tokens,
-            "gen_ai.usage.output_tokens": num_completion_tokens,
+            "gen_ai.response.finish_reasons": outcome.finish_reasons,
+            "gen_ai.usage.input_tokens": outcome.num_prompt_tokens,
+            "gen_ai.usage.cache_read.input_tokens": outcome.num_cached_tokens,
+            "gen_ai.usage.output_tokens": outcome.num_completion_tokens,
         }
-        if missing_tokens:
-            facts["tightrope.missing_tokens"] = missing_tokens
-        if error is not None:
+        if outcome.missing_tokens:
+            facts["tightrope.missing_tokens"] = outcome.missing_tokens
+        if (error := outcome.error) is not None:
             facts["error.type"] = (
                 reason_of(error) if isinstance(error, ServerError) else type(error).__name__
             )
