@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from server.services import ServedModel
 
 
-def answer_head(model: ServedModel) -> AnswerHead:
-    """The head of a new answer."""
+def answer_head(model: ServedModel, *, prefix: str) -> AnswerHead:
+    """The head of a new answer; its id begins with the prefix, as `chatcmpl-`."""
     return AnswerHead(
-        f"chatcmpl-{uuid.uuid4().hex}", int(time.time()), model.names[0], model.fingerprint
+        f"{prefix}{uuid.uuid4().hex}", int(time.time()), model.names[0], model.fingerprint
     )
 
 

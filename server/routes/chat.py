@@ -32,7 +32,7 @@ def chat_routes(services: Services) -> APIRouter:
             request.receive, admit_chat(body, services, cache_salt=cache_salt(request))
         )
         generation = Generation(chat, services)
-        head = answer_head(services.model)
+        head = answer_head(services.model, prefix="chatcmpl-")
         headers = chat_headers(chat, {})
         if chat.request.stream:
             chunks = streamed_answer(generation, chat, head, services.vocabulary)

@@ -9,11 +9,11 @@ from fastapi import APIRouter, Request, Response
 
 from server.answer.completions.run import (
     CompletionRun,
-    completion_head,
     streamed_completion,
     whole_completion,
 )
 from server.answer.headers import chat_headers
+from server.answer.ids import answer_head
 from server.body import read_json_object
 from server.caller import cache_salt
 from server.completions import NAMES, admit_completions
@@ -45,7 +45,7 @@ def completions_routes(services: Services) -> APIRouter:
             run = CompletionRun(admitted, services, spellings)
         except RequestError as error:
             raise renamed(error, NAMES) from error
-        head = completion_head(services.model)
+        head = answer_head(services.model, prefix="cmpl-")
         headers = chat_headers(admitted[0].chat, NAMES)
         if asked.stream:
             options = asked.stream_options

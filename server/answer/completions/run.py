@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
-import uuid
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from server.answer.bodies import AnswerHead, usage_body
+from server.answer.bodies import usage_body
 from server.answer.completions.choice import CompletionChoice
 from server.answer.completions.logprobs import joined
 from server.answer.failures import told_failure
@@ -20,11 +18,11 @@ from server.merging import merged
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from server.answer.bodies import Json
+    from server.answer.bodies import AnswerHead, Json
     from server.answer.completions.choice import CompletionPiece
     from server.completions import AdmittedCompletion
     from server.reply.spelling import Spellings
-    from server.services import ServedModel, Services
+    from server.services import Services
 
 _KIND = "text_completion"
 
@@ -85,13 +83,6 @@ class CompletionRun:
                 piece = choices[index].step(step)
                 if piece is not None:
                     yield index, piece
-
-
-def completion_head(model: ServedModel) -> AnswerHead:
-    """The head of a new answer."""
-    return AnswerHead(
-        f"cmpl-{uuid.uuid4().hex}", int(time.time()), model.names[0], model.fingerprint
-    )
 
 
 async def whole_completion(run: CompletionRun, head: AnswerHead) -> Json:
