@@ -18,14 +18,6 @@ class Progress(Protocol):
         ...
 
 
-class SilentProgress:
-    """Shows nothing."""
-
-    @contextmanager
-    def stage(self, label: str, total_bytes: int) -> Iterator[Callable[[int], None]]:  # noqa: ARG002
-        yield lambda _done_bytes: None
-
-
 class TerminalProgress:
     """A bar for each stage on standard error, by rich; plain lines where there is no terminal."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
 from server.calls.tool import ToolKind
 from server.reply.events import (
@@ -14,9 +14,6 @@ from server.reply.events import (
     ReplyEvent,
     TextEvent,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 @dataclass(slots=True)
@@ -67,11 +64,3 @@ class ReplyMessage:
                 self.calls[-1].is_complete = True
             case _:
                 assert_never(event)
-
-
-def fold(events: Iterable[ReplyEvent]) -> ReplyMessage:
-    """The message that all events of an answer come to."""
-    message = ReplyMessage()
-    for event in events:
-        message.add(event)
-    return message

@@ -14,11 +14,11 @@ from server.calls.tool import CallableTool, ToolKind
 from server.chat.reply_format import ReplyFormat
 from server.chat.thinking import Thinking
 from server.json_guard import parse_json_object
-from server.reply.message import fold
 from server.reply.parser import ReplyParser
 from server.request_errors import MalformedBodyError
 from tests.fuzz.budget import examples
 from tests.fuzz.strategies import json_texts, model_texts
+from tests.support.folding import fold
 
 PROPERTIES = {"a": {"type": "string"}, "n": {"type": "integer"}, "o": {"type": "object"}}
 TOOLS = [

@@ -8,8 +8,8 @@ import pytest
 
 from server.calls.tool import CallableTool
 from server.chat.thinking import Thinking
-from server.reply.message import fold
 from server.reply.parser import ReplyParser
+from tests.support.folding import fold
 from tests.support.hostile_cases import expand, shared_params
 
 

@@ -20,7 +20,7 @@ from server.models.convert import convert_gguf
 from server.models.errors import InvalidModelFileError, ModelError, UnsupportedModelError
 from server.models.gguf import GgufFile
 from server.models.gguf_tokenizer import GgufTokenizer
-from server.models.progress import SilentProgress
+from tests.support.silent_progress import SilentProgress
 from tests.support.tiny_gguf import (
     NUM_PADDING_ROWS,
     tiny_model,

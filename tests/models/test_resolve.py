@@ -11,8 +11,8 @@ from server.models import download
 from server.models.cache import ModelCache
 from server.models.catalog import BUILTIN_MODELS
 from server.models.errors import DownloadError, InvalidModelFileError, UnknownModelError
-from server.models.progress import SilentProgress
 from server.models.resolve import ModelFolder, ModelSource, resolve_model
+from tests.support.silent_progress import SilentProgress
 from tests.support.tiny_gguf import tiny_model, write_gguf
 
 

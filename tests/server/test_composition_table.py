@@ -20,10 +20,10 @@ from server.chat.thinking import MISTRAL_THINK, THINK, Thinking
 from server.composition import compose
 from server.document import requested_document
 from server.reply.choice import ChoiceReply
-from server.reply.message import fold
 from server.tool_choice import tool_use
 from server.wire.policy import parse_chat_request
 from tests.support.byte_vocabulary import byte_vocabulary
+from tests.support.folding import fold
 from tests.support.grammar_texts import TextJudge
 from tests.support.scripted_engine import token_ids_of
 

@@ -17,11 +17,11 @@ from server.chat.thinking import Thinking
 from server.composition import compose
 from server.document import requested_document
 from server.reply.choice import ChoiceReply
-from server.reply.message import fold
 from server.tool_choice import tool_use
 from server.wire.policy import parse_chat_request
 from tests.support.byte_vocabulary import byte_vocabulary
 from tests.support.chat_server import CONTROLS
+from tests.support.folding import fold
 
 SCHEMA: Any = {
     "type": "object",

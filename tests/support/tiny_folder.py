@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from server.models.convert import convert_gguf
-from server.models.progress import SilentProgress
+from tests.support.silent_progress import SilentProgress
 from tests.support.tiny_gguf import tiny_model, write_gguf
 
 if TYPE_CHECKING:

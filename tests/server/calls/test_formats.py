@@ -22,10 +22,10 @@ from server.calls.tool import CallableTool, ToolKind
 from server.chat.reply_format import ReplyFormat
 from server.chat.thinking import Thinking
 from server.composition import compose
-from server.reply.message import fold
 from server.reply.parser import ReplyParser
 from server.tool_choice import CallMode, ToolUse
 from tests.support.byte_vocabulary import byte_vocabulary
+from tests.support.folding import fold
 from tests.support.grammar_texts import TextJudge
 
 SCHEMA: Any = {

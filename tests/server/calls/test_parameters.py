@@ -11,9 +11,9 @@ from server.calls.formats import QWEN3_CODER
 from server.calls.grammar import calls_part
 from server.calls.tool import CallableTool
 from server.chat.reply_format import ReplyFormat
-from server.reply.message import fold
 from server.reply.parser import ReplyParser
 from server.request_errors import InvalidToolError
+from tests.support.folding import fold
 from tests.support.grammar_texts import TextJudge
 
 

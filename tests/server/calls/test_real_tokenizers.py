@@ -16,8 +16,8 @@ from server.chat.reply_format import ReplyFormat
 from server.chat.thinking import Thinking
 from server.composition import compose
 from server.reply.choice import ChoiceReply
-from server.reply.message import fold
 from server.tool_choice import CallMode, ToolUse
+from tests.support.folding import fold
 from tests.support.scripted_engine import token_ids_of
 from tests.support.tokenizers import real_vocabulary
 

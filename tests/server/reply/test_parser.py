@@ -14,9 +14,9 @@ from server.calls.tool import CallableTool
 from server.chat.reply_format import ReplyFormat
 from server.chat.thinking import Thinking
 from server.reply.events import CallArgumentsEvent, CallEndEvent, CallStartEvent, TextEvent
-from server.reply.message import fold
 from server.reply.parser import ReplyParser
 from tests.support.calls import spelled_call
+from tests.support.folding import fold
 
 REPLY_TAGS = ReplyFormat().tags
 NAMES = ("f", "add", "write", "get_weather", "current_time", "ping")
