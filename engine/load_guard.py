@@ -57,9 +57,16 @@ def check_architecture(model: PreTrainedModel) -> None:
 
 @torch.inference_mode()
 def eager_logits(model: PreTrainedModel) -> torch.Tensor:
-    """Logits of the probe by transformers' own attention, (_PROBE_LEN, padded_vocab_size)."""
-    with _attention(model, "eager"):
-        output = model(input_ids=_probe_token_ids(model).unsqueeze(0), use_cache=False)
+    """Logits of the probe by transformers' own attention, (_PROBE_LEN, padded_vocab_size).
+
+    Raises:
+        ModelRefusedError: the model fails even so.
+    """
+    try:
+        with _attention(model, "eager"):
+            output = model(input_ids=_probe_token_ids(model).unsqueeze(0), use_cache=False)
+    except Exception as error:  # whatever a model's own code raises, as of a config that it trusts
+        raise ModelRefusedError(f"{type(model).__name__} cannot be run: {error}") from error
     logits: torch.Tensor = output.logits[0].float()
     return logits
 

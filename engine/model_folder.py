@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from transformers import AutoModelForCausalLM
 
+from engine.config_check import check_config, check_memory, free_memory
 from engine.errors import ModelRefusedError
+from engine.weight_headers import first_item, read_json_object, read_weight_headers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,8 +21,12 @@ def load_model(model_folder: Path, *, dtype: torch.dtype) -> PreTrainedModel:
     """The model on the CPU, in eval mode; safetensors only, no code from the folder, no network.
 
     Raises:
-        ModelRefusedError: there is no loadable model in the folder, or it lacks weights.
+        ModelRefusedError: there is no loadable model in the folder, it lacks weights or has more
+            layers than it says, or it is larger than the memory.
     """
+    headers = read_weight_headers(model_folder)
+    check_config(model_folder, read_json_object(model_folder / "config.json"), headers)
+    check_memory(model_folder, headers, bytes_per_value=dtype.itemsize, free_bytes=free_memory())
     model: PreTrainedModel
     loading: dict[str, set[str]]
     try:
@@ -43,6 +49,14 @@ def load_model(model_folder: Path, *, dtype: torch.dtype) -> PreTrainedModel:
             f"{model_folder.name} lacks {len(missing)} of the model's weights, {missing[0]} first; "
             "its files are incomplete or of another architecture"
         )
+    # Other weights may be left over (of a vision tower, say), but no layer of the same model.
+    names = model.state_dict().keys()
+    unused = sorted(name for name in loading["unexpected_keys"] if first_item(name) in names)
+    if unused:
+        raise ModelRefusedError(
+            f"{model_folder.name} cannot be loaded: the weights have more layers than config.json "
+            f"says, {unused[0]} is of none of them"
+        )
     model.eval()  # type: ignore[no-untyped-call]
     return model
 
@@ -52,16 +66,27 @@ def context_len(model: PreTrainedModel) -> int:
 
     Dynamic and long RoPE choose their frequencies by the longest sequence of the batch once it
     passes the original length, so one request would change the others; up to there they are exact.
+
+    Raises:
+        ModelRefusedError: the configuration tells of none.
     """
     config = model.config.get_text_config()
-    longest = int(config.max_position_embeddings)
+    lengths: dict[str, Any] = {
+        "max_position_embeddings": getattr(config, "max_position_embeddings", None)
+    }
     rope = getattr(config, "rope_parameters", None) or {}
-    kinds = [rope] if "rope_type" in rope else [kind for kind in rope.values() if kind]
+    kinds = [rope] if "rope_type" in rope else [x for x in rope.values() if isinstance(x, dict)]
     for kind in kinds:
-        if kind.get("rope_type") in ("dynamic", "longrope"):
-            original = kind.get("original_max_position_embeddings")
-            longest = min(longest, int(original or longest))
-    return longest
+        original = kind.get("original_max_position_embeddings")
+        if kind.get("rope_type") in ("dynamic", "longrope") and original is not None:
+            lengths |= {"original_max_position_embeddings": original}
+    for key, length in lengths.items():
+        if type(length) is not int or length < 1:
+            raise ModelRefusedError(
+                f"{type(model).__name__}: config.json says {key}={length!r}, which must be a "
+                "number of tokens"
+            )
+    return int(min(lengths.values()))
 
 
 def eos_token_ids(model: PreTrainedModel, padded_vocab_size: int) -> tuple[int, ...]:

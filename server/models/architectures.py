@@ -124,13 +124,22 @@ def make_config(gguf: GgufFile, architecture: Architecture, *, is_tied: bool) ->
     """The content of config.json, but for the token ids.
 
     Raises:
-        InvalidModelFileError: a key is missing or is not a positive number.
+        InvalidModelFileError: a key is missing, is not a positive number, or claims blocks that
+            no tensor is of.
         UnsupportedModelError: a geometry that the transformers module does not have.
     """
     hyper = _Hyperparameters(gguf, architecture.model_type)
     num_heads = hyper.count("attention.head_count")
     hidden_size = hyper.count("embedding_length")
     head_dim = hyper.count("attention.key_length", default=hidden_size // num_heads)
+    num_blocks = hyper.count("block_count")
+    blocks = {name.split(".")[1] for name in gguf.tensors if name.startswith("blk.")}
+    if num_blocks != len(blocks):
+        raise InvalidModelFileError(
+            gguf.path,
+            f"key '{architecture.model_type}.block_count' is {num_blocks}, "
+            f"its tensors are of {len(blocks)} blocks",
+        )
     for key in ("attention.value_length", "rope.dimension_count"):
         if hyper.count(key, default=head_dim) != head_dim:
             raise UnsupportedModelError(
@@ -144,7 +153,7 @@ def make_config(gguf: GgufFile, architecture: Architecture, *, is_tied: bool) ->
         "hidden_act": "silu",
         "hidden_size": hidden_size,
         "intermediate_size": hyper.count("feed_forward_length"),
-        "num_hidden_layers": hyper.count("block_count"),
+        "num_hidden_layers": num_blocks,
         "num_attention_heads": num_heads,
         "num_key_value_heads": hyper.count("attention.head_count_kv", default=num_heads),
         "head_dim": head_dim,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import mmap
 import struct
 from dataclasses import dataclass
+from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -128,6 +129,12 @@ class GgufFile:
                     self.path, f"cut off: tensor {name} ends past the file's end"
                 )
             infos[name] = TensorInfo(name, shape, quantization, start + offset, num_bytes)
+        # A file of one matrix under a million names would be converted to petabytes.
+        for one, next_one in pairwise(sorted(infos.values(), key=lambda info: info.offset)):
+            if one.offset + one.num_bytes > next_one.offset:
+                raise InvalidModelFileError(
+                    self.path, f"tensors {one.name} and {next_one.name} overlap"
+                )
         return infos
 
     def _read_tensor_info(self, cursor: _Cursor) -> tuple[str, tuple[int, ...], int, int]:

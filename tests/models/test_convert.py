@@ -199,6 +199,26 @@ def test_a_damaged_file_is_refused(source, folder, damage, reason):
         convert(source, folder)
 
 
+@pytest.mark.parametrize("num_blocks", [1, 3, 10**9])
+def test_blocks_that_are_not_there_or_not_spoken_of_are_refused(source, folder, num_blocks):
+    write_gguf(source, tiny_model("llama"), extra={"llama.block_count": num_blocks})
+    with pytest.raises(InvalidModelFileError) as refusal:
+        convert(source, folder)
+    assert str(refusal.value) == (
+        f"{source}: key 'llama.block_count' is {num_blocks}, its tensors are of 2 blocks"
+    )
+
+
+def test_tensors_that_share_their_bytes_are_refused(source, folder):
+    """A small file would be converted to a disk full of copies."""
+    write_gguf(source, tiny_model("llama"))
+    data = source.read_bytes()
+    place = data.index(b"blk.1.ffn_up.weight") + len(b"blk.1.ffn_up.weight") + 4 + 2 * 8 + 4
+    source.write_bytes(data[:place] + bytes(8) + data[place + 8 :])
+    with pytest.raises(InvalidModelFileError, match=r"tensors \S+ and \S+ overlap"):
+        convert(source, folder)
+
+
 def test_a_changed_byte_is_converted_or_refused_but_never_crashes(source, folder):
     write_gguf(source, tiny_model("llama"))
     data = source.read_bytes()
