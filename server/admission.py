@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engine.request import PromptScoring, Request, SamplingParams
-from grammars.spec import JsonSchema
+from grammars.spec import JsonSchema, with_property_order
 from server.answer_grammar import asked_grammar, compile_asked
 from server.document import requested_document
 from server.effects import binding_fields, idle_fields
@@ -22,12 +22,10 @@ from server.openai_subset import check_openai_schemas
 from server.request_errors import InvalidValueError
 from server.sampling import choice_seed, sampling_params
 from server.tool_choice import CallMode, tool_use
-from server.wire.checks import check_chat_request, check_openai_names, check_options, stop_strings
-from server.wire.policy import parse_chat_request
+from server.wire.checks import check_chat_request, check_options, stop_strings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from grammars.spec import GrammarSpec, PropertyOrder
     from server.chat.prompt import Prompt
     from server.chat.reply_format import ReplyFormat
     from server.chat.thinking import Thinking
@@ -100,19 +98,6 @@ class AdmittedChat:
         )
 
 
-async def admit_chat(
-    body: Mapping[str, object], services: Services, *, cache_salt: bytes = b""
-) -> AdmittedChat:
-    """Admit a parsed body of chat completions.
-
-    Raises:
-        ServerError: the request is refused; see `server.errors`.
-    """
-    parsed = parse_chat_request(body, strict_params=services.config.strict_params)
-    check_openai_names(parsed.request)
-    return await admit(parsed, services, cache_salt=cache_salt)
-
-
 async def admit(
     parsed: ParsedChatRequest,
     services: Services,
@@ -131,7 +116,69 @@ async def admit(
     Raises:
         ServerError: the request is refused; `param` is a path in the chat request.
     """
-    config, request = services.config, parsed.request
+    request = parsed.request
+    asked = await asyncio.to_thread(_understand, request, services, prompt)
+    prompt, tools, document = asked.prompt, asked.tools, asked.document
+    grammar = None
+    if asked.spec is not None:
+        grammar = await compile_asked(
+            asked.spec,
+            tools,
+            document,
+            services,
+            property_order=_property_order(request, services),
+            caller=cache_salt,
+            closes=request.on_length == "close",
+        )
+    check_capacity(services, request.n or 1)  # the queue may have filled up in the meantime
+    services.metrics.generation.prompt_tokens.inc(len(prompt.token_ids))
+    return AdmittedChat(
+        request=request,
+        prompt_token_ids=prompt.token_ids,
+        sampling=asked.sampling,
+        grammar=grammar,
+        tools=tools,
+        calls_anywhere=tools.mode is CallMode.AUTO and document is None,
+        reply_format=services.prompts.reply_format,
+        thinking=prompt.thinking,
+        stops=() if "stop" in asked.idle else stop_strings(request),
+        enforced=binding_fields(request, tools, document),
+        ignored=(*parsed.ignored, *prompt.ignored, *asked.idle),
+        unknown=parsed.unknown,
+        cache_salt=cache_salt,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a request asks for, before anything is compiled.
+
+    Args:
+        prompt: of the model.
+        tools: which may be called.
+        document: that the text of the answer shall be.
+        spec: the grammar of the whole answer; None: free text.
+        sampling: of the first choice.
+        idle: fields that other ones have left without effect.
+    """
+
+    prompt: Prompt
+    tools: ToolUse
+    document: Document | None
+    spec: GrammarSpec | None
+    sampling: SamplingParams
+    idle: tuple[str, ...]
+
+
+def _understand(
+    request: ChatCompletionRequest, services: Services, prompt: Prompt | None
+) -> _Asked:
+    """Check a request and make its prompt, unless it is given; slow for large ones.
+
+    Raises:
+        ServerError: the request is refused.
+    """
+    config = services.config
     check_model(request.model, services)
     if prompt is None:
         check_chat_request(request, config)
@@ -143,47 +190,23 @@ async def admit(
     )
     _check_schemas(request, tools, document, config)
     check_capacity(services, request.n or 1)
-
     if prompt is None:
-        prompt = await asyncio.to_thread(services.prompts.build, request)
-    reply_format = services.prompts.reply_format
-    spec = asked_grammar(request, tools, document, prompt.thinking, reply_format)
+        prompt = services.prompts.build(request)
+    spec = asked_grammar(request, tools, document, prompt.thinking, services.prompts.reply_format)
     sampling = sampling_params(
         request,
         services.vocabulary,
         num_prompt_tokens=len(prompt.token_ids),
         max_model_len=services.model.max_model_len,
     )
-    grammar = None
-    if spec is not None:
-        closes = request.on_length == "close"
-        grammar = await compile_asked(
-            spec,
-            tools,
-            document,
-            services,
-            property_order=request.property_order or config.property_order,
-            caller=cache_salt,
-            closes=closes,
-        )
-    check_capacity(services, request.n or 1)  # the queue may have filled up in the meantime
-    services.metrics.generation.prompt_tokens.inc(len(prompt.token_ids))
     idle = tuple(idle_fields(request, tools, document, spec))
-    return AdmittedChat(
-        request=request,
-        prompt_token_ids=prompt.token_ids,
-        sampling=sampling,
-        grammar=grammar,
-        tools=tools,
-        calls_anywhere=tools.mode is CallMode.AUTO and document is None,
-        reply_format=reply_format,
-        thinking=prompt.thinking,
-        stops=() if "stop" in idle else stop_strings(request),
-        enforced=binding_fields(request, tools, document),
-        ignored=(*parsed.ignored, *prompt.ignored, *idle),
-        unknown=parsed.unknown,
-        cache_salt=cache_salt,
-    )
+    if spec is not None:
+        spec = with_property_order(spec, _property_order(request, services))
+    return _Asked(prompt, tools, document, spec, sampling, idle)
+
+
+def _property_order(request: ChatCompletionRequest, services: Services) -> PropertyOrder:
+    return request.property_order or services.config.property_order
 
 
 async def count_prompt_tokens(request: ChatCompletionRequest, services: Services) -> int:
@@ -192,11 +215,14 @@ async def count_prompt_tokens(request: ChatCompletionRequest, services: Services
     Raises:
         ServerError: the request is refused, as `admit` would.
     """
+    return await asyncio.to_thread(_num_prompt_tokens, request, services)
+
+
+def _num_prompt_tokens(request: ChatCompletionRequest, services: Services) -> int:
     check_model(request.model, services)
     check_chat_request(request, services.config)
     tool_use(request)
-    prompt = await asyncio.to_thread(services.prompts.build, request)
-    return len(prompt.token_ids)
+    return len(services.prompts.build(request).token_ids)
 
 
 def check_model(name: str, services: Services) -> None:

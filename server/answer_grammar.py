@@ -90,11 +90,11 @@ async def compile_asked(
     """Compile the grammar of an answer, when it is the caller's turn.
 
     Args:
-        spec: the whole answer.
+        spec: the whole answer; its documents have their property order.
         tools: part of it.
         document: part of it.
         services: with the compiler.
-        property_order: of JSON documents in all of these.
+        property_order: of JSON documents in the parts.
         caller: who asks; callers take turns.
         closes: whether the answer has to close in time.
 
@@ -106,8 +106,7 @@ async def compile_asked(
         with services.metrics.compiling():
             for pattern in _bracketed(tools, document):
                 await services.compiler.compile(pattern, caller=caller)
-            ordered = with_property_order(spec, property_order)
-            return await services.compiler.compile(ordered, caller=caller, closes=closes)
+            return await services.compiler.compile(spec, caller=caller, closes=closes)
     except GrammarError as error:
         parts = [
             (with_property_order(part, property_order), refusal)

@@ -16,6 +16,7 @@ from server.wire.policy import ParsedChatRequest
 
 if TYPE_CHECKING:
     from server.admission import AdmittedChat
+    from server.chat.prompt import Prompt
     from server.reply.spelling import Spellings
     from server.services import Services
     from server.wire.completions import CompletionRequest
@@ -62,17 +63,21 @@ async def admit_completions(
     add_special_tokens = request.add_special_tokens is not False
     admitted = []
     for given in request.prompts:
-        for token_id in () if isinstance(given, str) else given:
-            check_token_id("prompt", token_id, services.vocabulary)
         try:
             prompt = await asyncio.to_thread(
-                services.prompts.build_text, given, add_special_tokens=add_special_tokens
+                _prompt, given, services, add_special_tokens=add_special_tokens
             )
             chat = await admit(parsed, services, cache_salt=cache_salt, prompt=prompt)
         except RequestError as error:
             raise renamed(error, NAMES) from error
         admitted.append(_completion(request, given, chat, spellings))
     return admitted
+
+
+def _prompt(given: str | list[int], services: Services, *, add_special_tokens: bool) -> Prompt:
+    for token_id in () if isinstance(given, str) else given:
+        check_token_id("prompt", token_id, services.vocabulary)
+    return services.prompts.build_text(given, add_special_tokens=add_special_tokens)
 
 
 def _completion(

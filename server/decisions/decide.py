@@ -55,7 +55,7 @@ async def decide(
     """
     check_model(request.model, services)
     check_capacity(services, 1)
-    evidence = _conversation(request)
+    evidence = await asyncio.to_thread(_conversation, request)
     posed = [pose(question) for question in request.questions]
     prompts = [
         await asyncio.to_thread(_prompt, request, evidence, question, index, services)

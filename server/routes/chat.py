@@ -7,29 +7,39 @@ from typing import TYPE_CHECKING
 import msgspec
 from fastapi import APIRouter, Request, Response
 
-from server.admission import admit_chat
+from server.admission import admit
 from server.answer.headers import chat_headers
 from server.answer.ids import answer_head
 from server.answer.stream import streamed_answer
 from server.answer.whole import whole_answer
-from server.body import read_json_object
+from server.body import read_body
 from server.caller import cache_salt
 from server.disconnect import EventStreamResponse, unless_disconnected
 from server.generation import Generation
+from server.wire.checks import check_openai_names
+from server.wire.policy import parse_chat_request
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from server.services import Services
+    from server.wire.policy import ParsedChatRequest
 
 
 def chat_routes(services: Services) -> APIRouter:
     """The route over these services."""
     router = APIRouter()
 
+    def understood(body: Mapping[str, object]) -> ParsedChatRequest:
+        parsed = parse_chat_request(body, strict_params=services.config.strict_params)
+        check_openai_names(parsed.request)
+        return parsed
+
     @router.post("/v1/chat/completions", response_model=None)
     async def create_chat_completion(request: Request) -> Response:
-        body = await read_json_object(request, services.config)
+        parsed = await read_body(request, services.config, understood)
         chat = await unless_disconnected(
-            request.receive, admit_chat(body, services, cache_salt=cache_salt(request))
+            request.receive, admit(parsed, services, cache_salt=cache_salt(request))
         )
         generation = Generation(chat, services)
         head = answer_head(services.model, prefix="chatcmpl-")

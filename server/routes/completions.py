@@ -14,7 +14,7 @@ from server.answer.completions.run import (
 )
 from server.answer.headers import chat_headers
 from server.answer.ids import answer_head
-from server.body import read_json_object
+from server.body import read_body
 from server.caller import cache_salt
 from server.completions import NAMES, admit_completions
 from server.disconnect import EventStreamResponse, unless_disconnected
@@ -35,8 +35,9 @@ def completions_routes(services: Services) -> APIRouter:
 
     @router.post("/v1/completions", response_model=None)
     async def create_completion(request: Request) -> Response:
-        body = await read_json_object(request, config)
-        asked, unknown = parse_completion_request(body, config)
+        asked, unknown = await read_body(
+            request, config, lambda body: parse_completion_request(body, config)
+        )
         admitted = await unless_disconnected(
             request.receive,
             admit_completions(asked, unknown, services, spellings, cache_salt=cache_salt(request)),

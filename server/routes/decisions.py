@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -9,7 +10,7 @@ from fastapi import APIRouter, Request, Response
 
 from server.answer.decisions import decisions_body
 from server.answer.headers import effect_headers
-from server.body import read_json_object
+from server.body import read_body
 from server.caller import cache_salt
 from server.decisions.decide import decide
 from server.disconnect import unless_disconnected
@@ -23,11 +24,11 @@ def decisions_routes(services: Services) -> APIRouter:
     """The route over these services."""
     router = APIRouter()
     config = services.config
+    parse = partial(parse_decisions_request, strict_params=config.strict_params)
 
     @router.post("/v1/decisions")
     async def create_decision(request: Request) -> Response:
-        body = await read_json_object(request, config)
-        asked, ignored, unknown = parse_decisions_request(body, strict_params=config.strict_params)
+        asked, ignored, unknown = await read_body(request, config, parse)
         decisions = await unless_disconnected(
             request.receive, decide(asked, services, cache_salt=cache_salt(request))
         )

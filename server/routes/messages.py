@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,7 +14,7 @@ from server.answer.anthropic.bodies import MessageHead
 from server.answer.anthropic.stream import PING, streamed_message
 from server.answer.anthropic.whole import whole_message
 from server.answer.headers import effect_headers, translated_headers
-from server.body import read_json_object
+from server.body import read_body
 from server.caller import cache_salt
 from server.disconnect import EventStreamResponse, unless_disconnected
 from server.errors import RequestError
@@ -33,14 +35,12 @@ def messages_routes(services: Services) -> APIRouter:
     """The routes over these services."""
     router = APIRouter()
     config = services.config
+    parse = partial(parse_messages_request, strict_params=config.strict_params)
 
     @router.post("/v1/messages", response_model=None)
     async def create_message(request: Request) -> Response:
-        body = await read_json_object(request, config)
-        asked, unknown = parse_messages_request(
-            MessagesRequest, body, strict_params=config.strict_params
-        )
-        translation = as_chat(asked, unknown)
+        asked, unknown = await read_body(request, config, partial(parse, MessagesRequest))
+        translation = await asyncio.to_thread(as_chat, asked, unknown)
         parsed = ParsedChatRequest(translation.request, (), ())
         try:
             chat = await unless_disconnected(
@@ -63,11 +63,8 @@ def messages_routes(services: Services) -> APIRouter:
 
     @router.post("/v1/messages/count_tokens", response_model=None)
     async def count_tokens(request: Request) -> Response:
-        body = await read_json_object(request, config)
-        asked, unknown = parse_messages_request(
-            CountTokensRequest, body, strict_params=config.strict_params
-        )
-        translation = as_chat(asked, unknown)
+        asked, unknown = await read_body(request, config, partial(parse, CountTokensRequest))
+        translation = await asyncio.to_thread(as_chat, asked, unknown)
         try:
             num_tokens = await count_prompt_tokens(translation.request, services)
         except RequestError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -14,7 +15,7 @@ from server.answer.ollama.bodies import AnswerKind, Clock, PartWriter
 from server.answer.ollama.models import model_body, running_body, show_body
 from server.answer.ollama.pieces import Piece
 from server.answer.ollama.run import OllamaRun, line
-from server.body import read_json_object
+from server.body import read_body
 from server.caller import cache_salt
 from server.disconnect import EventStreamResponse, unless_disconnected
 from server.errors import RequestError
@@ -44,33 +45,37 @@ def ollama_routes(services: Services) -> APIRouter:
     """The routes over these services."""
     router = APIRouter()
     config, model = services.config, services.model
+    parse = partial(parse_ollama_request, strict_params=config.strict_params)
 
     @router.post("/api/chat", response_model=None)
     async def chat(request: Request) -> Response:
         clock = Clock()
-        body = await read_json_object(request, config, type_may_lack=True)
-        asked, unknown = parse_ollama_request(ChatRequest, body, strict_params=config.strict_params)
+        asked, unknown = await read_body(
+            request, config, partial(parse, ChatRequest), type_may_lack=True
+        )
         writer = PartWriter(model.names[0], AnswerKind.CHAT)
         if not asked.messages:
             return _loaded(asked.model, writer, services)
-        return await _answer(request, asked, as_chat(asked, unknown), writer, clock, services)
+        translation = await asyncio.to_thread(as_chat, asked, unknown)
+        return await _answer(request, asked, translation, writer, clock, services)
 
     @router.post("/api/generate", response_model=None)
     async def generate(request: Request) -> Response:
         clock = Clock()
-        body = await read_json_object(request, config, type_may_lack=True)
-        asked, unknown = parse_ollama_request(
-            GenerateRequest, body, strict_params=config.strict_params
+        asked, unknown = await read_body(
+            request, config, partial(parse, GenerateRequest), type_may_lack=True
         )
         writer = PartWriter(model.names[0], AnswerKind.GENERATE)
         if not asked.prompt:
             return _loaded(asked.model, writer, services)
-        return await _answer(request, asked, as_chat(asked, unknown), writer, clock, services)
+        translation = await asyncio.to_thread(as_chat, asked, unknown)
+        return await _answer(request, asked, translation, writer, clock, services)
 
     @router.post("/api/show")
     async def show(request: Request, answer: Response) -> dict[str, object]:
-        body = await read_json_object(request, config, type_may_lack=True)
-        asked, unknown = parse_ollama_request(ShowRequest, body, strict_params=config.strict_params)
+        asked, unknown = await read_body(
+            request, config, partial(parse, ShowRequest), type_may_lack=True
+        )
         name = asked.model or asked.name
         if not name:
             raise MissingFieldError("model")

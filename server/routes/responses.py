@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,7 +14,7 @@ from server.answer.headers import chat_headers
 from server.answer.responses.body import ResponseHead
 from server.answer.responses.run import streamed_response, whole_response
 from server.answer.responses.writer import OutputWriter
-from server.body import read_json_object
+from server.body import read_body
 from server.caller import cache_salt
 from server.disconnect import EventStreamResponse, unless_disconnected
 from server.errors import RequestError
@@ -32,15 +34,15 @@ def responses_routes(services: Services, store: ResponseStore) -> APIRouter:
     """The routes over these services; responses are kept in the store."""
     router = APIRouter()
     config = services.config
+    parse = partial(parse_responses_request, strict_params=config.strict_params)
 
     @router.post("/v1/responses", response_model=None)
     async def create_response(request: Request) -> Response:
-        body = await read_json_object(request, config)
-        asked, ignored, unknown = parse_responses_request(body, strict_params=config.strict_params)
+        asked, ignored, unknown = await read_body(request, config, parse)
         caller = cache_salt(request)
         history = store.history(caller, asked.previous_response_id)
         given = store.given_items(caller, asked)
-        translated = as_chat(asked, history, given)
+        translated = await asyncio.to_thread(as_chat, asked, history, given)
         parsed = ParsedChatRequest(translated.request, ignored, unknown)
         try:
             chat = await unless_disconnected(

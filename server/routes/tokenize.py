@@ -6,11 +6,12 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 from fastapi import APIRouter, Request, Response
 
 from server.admission import check_model
 from server.answer.headers import effect_headers
-from server.body import read_json_object
+from server.body import read_body
 from server.reply.spelling import Spellings
 from server.request_errors import UnsupportedValueError
 from server.sampling import check_token_id
@@ -31,31 +32,45 @@ def tokenize_routes(services: Services) -> APIRouter:
     spellings = Spellings(services.vocabulary)
 
     @router.post("/tokenize")
-    async def tokenize(request: Request, answer: Response) -> dict[str, object]:
-        body = await read_json_object(request, services.config)
-        find = _tokens_of_chat if "messages" in body else _tokens_of_text
-        found = await find(body, services)
-        answer.headers.update(effect_headers(found.ignored, found.unknown))
-        texts = map(spellings.name_of, found.token_ids) if found.with_texts else None
-        return {
-            "count": len(found.token_ids),
-            "max_model_len": services.model.max_model_len,
-            "tokens": found.token_ids,
-            "token_strs": None if texts is None else list(texts),
-        }
+    async def tokenize(request: Request) -> Response:
+        body = await read_body(request, services.config, lambda body: body)
+        return await asyncio.to_thread(_tokenized, body, services, spellings)
 
     @router.post("/detokenize")
-    async def detokenize(request: Request, answer: Response) -> dict[str, str]:
-        body = await read_json_object(request, services.config)
-        strict_params = services.config.strict_params
-        asked, unknown = parse_request(DetokenizeRequest, body, {}, strict_params=strict_params)
-        check_model(asked.model or services.model.names[0], services)
-        for token_id in asked.tokens:
-            check_token_id("tokens", token_id, services.vocabulary)
-        answer.headers.update(effect_headers((), unknown))
-        return {"prompt": spellings.text_of(asked.tokens)}
+    async def detokenize(request: Request) -> Response:
+        return await read_body(
+            request, services.config, lambda body: _detokenized(body, services, spellings)
+        )
 
     return router
+
+
+def _tokenized(body: Mapping[str, object], services: Services, spellings: Spellings) -> Response:
+    """The answer to /tokenize; slow for long texts, so not for the event loop."""
+    find = _tokens_of_chat if "messages" in body else _tokens_of_text
+    found = find(body, services)
+    texts = map(spellings.name_of, found.token_ids) if found.with_texts else None
+    counted = {
+        "count": len(found.token_ids),
+        "max_model_len": services.model.max_model_len,
+        "tokens": found.token_ids,
+        "token_strs": None if texts is None else list(texts),
+    }
+    return _answer(counted, effect_headers(found.ignored, found.unknown))
+
+
+def _detokenized(body: Mapping[str, object], services: Services, spellings: Spellings) -> Response:
+    """The answer to /detokenize."""
+    strict_params = services.config.strict_params
+    asked, unknown = parse_request(DetokenizeRequest, body, {}, strict_params=strict_params)
+    check_model(asked.model or services.model.names[0], services)
+    for token_id in asked.tokens:
+        check_token_id("tokens", token_id, services.vocabulary)
+    return _answer({"prompt": spellings.text_of(asked.tokens)}, effect_headers((), unknown))
+
+
+def _answer(body: Mapping[str, object], headers: Mapping[str, str]) -> Response:
+    return Response(msgspec.json.encode(body), headers=headers, media_type="application/json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,20 +90,18 @@ class _FoundTokens:
     unknown: tuple[str, ...]
 
 
-async def _tokens_of_text(body: Mapping[str, object], services: Services) -> _FoundTokens:
+def _tokens_of_text(body: Mapping[str, object], services: Services) -> _FoundTokens:
     """The tokens of the text, however long it is."""
     strict_params = services.config.strict_params
     asked, unknown = parse_request(TokenizeRequest, body, {}, strict_params=strict_params)
     check_model(asked.model or services.model.names[0], services)
-    token_ids = await asyncio.to_thread(
-        services.prompts.encode_text,
-        asked.prompt,
-        add_special_tokens=asked.add_special_tokens is not False,
+    token_ids = services.prompts.encode_text(
+        asked.prompt, add_special_tokens=asked.add_special_tokens is not False
     )
     return _FoundTokens(token_ids, bool(asked.return_token_strs), (), unknown)
 
 
-async def _tokens_of_chat(body: Mapping[str, object], services: Services) -> _FoundTokens:
+def _tokens_of_chat(body: Mapping[str, object], services: Services) -> _FoundTokens:
     """The tokens of the prompt that the chat would have."""
     given = {name: body[name] for name in CHAT_EXTRAS if name in body}
     extras, _ = parse_request(TokenizeExtras, given, {}, strict_params=False)
@@ -103,7 +116,7 @@ async def _tokens_of_chat(body: Mapping[str, object], services: Services) -> _Fo
     request = parsed.request
     check_model(request.model, services)
     check_chat_request(request, services.config)
-    prompt = await asyncio.to_thread(services.prompts.build, request)
+    prompt = services.prompts.build(request)
     return _FoundTokens(
         prompt.token_ids,
         bool(extras.return_token_strs),

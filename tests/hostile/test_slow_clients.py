@@ -10,10 +10,11 @@ from contextlib import closing, contextmanager
 import pytest
 
 from engine.output import RequestOutput
-from server.admission import admit_chat
+from server.admission import admit
 from server.config import ServerConfig
 from server.errors import GenerationTimeoutError
 from server.generation import Generation
+from server.wire.policy import parse_chat_request
 from tests.hostile.conftest import ORDINARY
 from tests.support.chat_server import MODEL, make_services, running
 from tests.support.fresh_http import HTTP
@@ -170,7 +171,7 @@ async def test_who_reads_drop_by_drop_is_served_no_longer_than_an_answer_may_tak
             yield RequestOutput(request.request_id, (97,), ())
 
     services.engine.generate = all_is_there  # type: ignore[method-assign]
-    generation = Generation(await admit_chat(ORDINARY, services), services)
+    generation = Generation(await admit(parse_chat_request(ORDINARY), services), services)
 
     async def read_slowly():
         async for _ in generation.steps():
