@@ -65,6 +65,26 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--key-env", metavar="VARIABLE", help="environment variable that holds the API key"
     )
+    _add_loads(parser)
+    add_count(parser, "--max-tokens", 160, "tokens per answer")
+    add_seed(parser, "requests")
+    add_count(parser, "--timeout", 300, "seconds per request", metavar="S")
+    _add_slo(parser)
+    add_output_flag(parser, "serve.json", "serve.svg")
+    parser.add_argument(
+        "--soak",
+        action="store_true",
+        help="overload a server of ours instead: its own rate, four times that, its own rate "
+        "again, then eight streams beside compiles; writes soak.json and soak.svg",
+    )
+    add_count(parser, "--soak-seconds", 45, "seconds of each part of --soak", metavar="S")
+    parser.add_argument(
+        "serve_arguments", nargs="*", metavar="-- FLAG", help="after --: flags for our own server"
+    )
+    return parser
+
+
+def _add_loads(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--constrained",
         nargs="+",
@@ -91,9 +111,9 @@ def _parser() -> argparse.ArgumentParser:
         help="requests per second, each a load, sent without waiting for answers; replaces "
         "--concurrency",
     )
-    add_count(parser, "--max-tokens", 160, "tokens per answer")
-    add_seed(parser, "requests")
-    add_count(parser, "--timeout", 300, "seconds per request", metavar="S")
+
+
+def _add_slo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--slo-first-ms",
         type=float,
@@ -108,18 +128,6 @@ def _parser() -> argparse.ArgumentParser:
         metavar="MS",
         help="goodput: mean time per token after it (default: %(default)s)",
     )
-    add_output_flag(parser, "serve.json", "serve.svg")
-    parser.add_argument(
-        "--soak",
-        action="store_true",
-        help="overload a server of ours instead: its own rate, four times that, its own rate "
-        "again, then eight streams beside compiles; writes soak.json and soak.svg",
-    )
-    add_count(parser, "--soak-seconds", 45, "seconds of each part of --soak", metavar="S")
-    parser.add_argument(
-        "serve_arguments", nargs="*", metavar="-- FLAG", help="after --: flags for our own server"
-    )
-    return parser
 
 
 def _measure(target: Target, options: argparse.Namespace, console: Console) -> list[ServeResult]:

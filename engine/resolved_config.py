@@ -119,21 +119,19 @@ def resolve_config(
     Raises:
         InvalidConfigError: `max_model_len` is more than the model or the KV pool allows.
     """
-    block_bytes = kv_bytes_per_token * config.block_size
-    num_blocks = config.num_blocks or _kv_cache_bytes(config, device) // block_bytes
-    if num_blocks < 1:
-        raise InvalidConfigError(
-            "kv_cache_bytes", config.kv_cache_bytes, f"one block alone takes {block_bytes} bytes"
-        )
+    max_num_seqs, max_num_batched_tokens = _step_size(config, device)
     wanted = config.max_model_len or model_context_len
     if wanted > model_context_len:
         raise InvalidConfigError(
             "max_model_len", wanted, f"the model supports at most {model_context_len} tokens"
         )
-    max_num_seqs, max_num_batched_tokens = _step_size(config, device)
-    # Blocks that max_num_seqs sequences of full length could never fill would only waste memory.
-    if config.num_blocks is None:
-        num_blocks = min(num_blocks, max_num_seqs * -(-wanted // config.block_size))
+    blocks_per_seq = -(-wanted // config.block_size)
+    num_blocks = _num_blocks(
+        config,
+        device,
+        block_bytes=kv_bytes_per_token * config.block_size,
+        most_used=max_num_seqs * blocks_per_seq,
+    )
     capacity = num_blocks * config.block_size
     if config.max_model_len is not None and config.max_model_len > capacity:
         raise InvalidConfigError(
@@ -169,6 +167,20 @@ def _step_size(config: EngineConfig, device: torch.device) -> tuple[int, int]:
         num_seqs, num_tokens = CUDA_NUM_SEQS, CUDA_NUM_BATCHED_TOKENS
     num_seqs = config.max_num_seqs or min(num_seqs, config.max_num_batched_tokens or num_seqs)
     return num_seqs, config.max_num_batched_tokens or max(num_tokens, num_seqs)
+
+
+def _num_blocks(
+    config: EngineConfig, device: torch.device, *, block_bytes: int, most_used: int
+) -> int:
+    """Blocks of the KV pool: what was asked for, else no more than could ever be in use."""
+    if config.num_blocks is not None:
+        return config.num_blocks
+    num_blocks = _kv_cache_bytes(config, device) // block_bytes
+    if num_blocks < 1:
+        raise InvalidConfigError(
+            "kv_cache_bytes", config.kv_cache_bytes, f"one block alone takes {block_bytes} bytes"
+        )
+    return min(num_blocks, most_used)
 
 
 def _kv_cache_bytes(config: EngineConfig, device: torch.device) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from server.quiet import quiet_transformers
 from server.tokenizer import load_tokenizer, make_vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from transformers import PreTrainedTokenizerFast
@@ -96,21 +96,17 @@ def load_backend(
         )
         announce("Building the vocabulary")
         vocabulary = make_vocabulary(tokenizer, engine.info)
-        try:
+        with _refusing(model_folder):
             backend = get_backend(grammar_backend)
-        except GrammarError as error:
-            raise StartupError(f"{model_folder.name} cannot be served: {error}") from error
         compiling = stack.pop_all()
 
     def prepare_grammars() -> None:
         announce("Preparing grammars (at the first start on a machine their kernels are compiled)")
         with compiling:
             wait_for_kernels(KERNELS)
-        try:
+        with _refusing(model_folder):
             warm_up(vocabulary, lambda kernel: announce(f"Compiling the kernel {kernel}"))
             backend.compile(JsonObject(), vocabulary)
-        except (GrammarError, ValueError) as error:
-            raise StartupError(f"{model_folder.name} cannot be served: {error}") from error
 
     cache = GrammarCache(grammar_cache_bytes)
     follows = engine_config.max_burst_steps > 1
@@ -123,3 +119,12 @@ def load_backend(
         DeviceAutomata(engine_config.automata_bytes) if follows else None,
         prepare_grammars,
     )
+
+
+@contextmanager
+def _refusing(model_folder: Path) -> Iterator[None]:
+    """What the grammar backend refuses here ends the start, with the model's name."""
+    try:
+        yield
+    except (GrammarError, ValueError) as error:
+        raise StartupError(f"{model_folder.name} cannot be served: {error}") from error
