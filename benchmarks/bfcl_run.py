@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.bfcl_answer import Answer, Mode
 from benchmarks.bfcl_score import Call, is_lost
-from server.admission import admit_chat
+from server.admission import admit
 from server.errors import ServerError
 from server.generation import Generation
 from server.reply.message import ReplyMessage
+from server.wire.checks import check_openai_names
+from server.wire.policy import parse_chat_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -80,7 +82,9 @@ async def _answer(
 ) -> Answer:
     answer = Answer(model, mode, case.id)
     try:
-        chat = await admit_chat(_body(case, mode, limits) | {"model": model}, services)
+        parsed = parse_chat_request(_body(case, mode, limits) | {"model": model})
+        check_openai_names(parsed.request)
+        chat = await admit(parsed, services)
     except ServerError as error:
         return replace(answer, refusal=str(error))
     if mode is Mode.FREE:
