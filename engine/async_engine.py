@@ -1,7 +1,7 @@
 """AsyncEngine: the engine in its own thread, for one asyncio event loop.
 
-What crosses the border are requests, ids, outputs and numbers, so that the engine could become a
-process of its own without a change to those who use this class.
+Only requests, ids, outputs and numbers cross between the loop and the thread. So whoever uses this
+class can as well use `server.engine_process.client`, behind which the engine is another process.
 """
 
 from __future__ import annotations

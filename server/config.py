@@ -83,8 +83,8 @@ class ServerConfig:
             connection open.
         drain_timeout_s: seconds that running requests have to finish after a stop signal.
         response_store_bytes: memory for stored responses (`store`, `previous_response_id`).
-        max_json_depth: nesting of arrays and objects in a body; 256 is the most, so that what walks
-            them stays far from the interpreter's limit.
+        max_json_depth: nesting of arrays and objects in a body, 256 at most: they are walked by
+            recursive functions, which stay far from the interpreter's limit so.
         max_json_values: values in a body, arrays and objects counted twice.
         max_number_chars: characters of a number in a body.
         max_messages: messages of a chat.
@@ -96,7 +96,7 @@ class ServerConfig:
         max_n: choices of one request.
         max_completions: texts of one request to /v1/completions, over all its prompts.
         max_short_text_chars: characters of fields such as `user`, which the model never sees.
-        max_schema_chars: characters of one JSON Schema (response format or tool parameters).
+        max_schema_chars: characters of the answer's JSON Schema, and of all tools' schemas together.
         max_choices: options of a `choice` constraint.
         max_waiting_requests: requests that may wait in the engine; beyond that they get a 429.
         max_requests_per_key: concurrent requests per API key; beyond that they get a 429. Does not
@@ -131,8 +131,8 @@ class ServerConfig:
     generation_timeout_s: float = 600.0
     keep_alive_s: float = 15.0
     drain_timeout_s: float = 30.0
-    max_json_depth: int = 128
     response_store_bytes: int = 64 * 2**20
+    max_json_depth: int = 128
     max_json_values: int = 200_000
     max_number_chars: int = 1_000
     max_messages: int = 10_000

@@ -1,4 +1,4 @@
-"""Services: the parts that the routes work with, joined once in `server.app`."""
+"""Services: the parts that the routes work with, put together once, in `server.assembly`."""
 
 from __future__ import annotations
 

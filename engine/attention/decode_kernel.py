@@ -11,7 +11,7 @@ import triton
 import triton.language as tl
 
 
-@triton.jit(do_not_specialize=["table_stride"])  # type: ignore[untyped-decorator]  # as above
+@triton.jit(do_not_specialize=["table_stride"])  # type: ignore[untyped-decorator]  # triton has no types
 def attend_slices(  # type: ignore[no-untyped-def]  # triton.jit reads the arguments itself
     query, key_pool, value_pool, block_tables, seq_lens, partial, maxima, sums,
     scaling, softcap,

@@ -117,7 +117,7 @@ def usage_body(usage: Usage) -> Json:
 
 
 def logprobs_body(vocabulary: Vocabulary, logprobs: Sequence[TokenLogprobs]) -> Json:
-    """The `logprobs` object: natural logarithms after the mask, before temperature."""
+    """The `logprobs` object: natural logarithms, before temperature (docs/api.md)."""
     return {"content": logprobs_content(vocabulary, logprobs), "refusal": None}
 
 

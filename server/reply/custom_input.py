@@ -1,4 +1,4 @@
-r"""CustomInput: the text of a custom tool's input, from the JSON `{"input": "..."}` around it."""
+"""CustomInput: the text of a custom tool's input, from the JSON `{"input": "..."}` around it."""
 
 from __future__ import annotations
 
