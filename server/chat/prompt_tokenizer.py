@@ -83,9 +83,12 @@ class PromptTokenizer:
         Raises:
             InvalidValueError: the tokenizer's own expressions give up on a text.
         """
-        pieces = self._control_marks.pattern.split(rendered)
-        controls = [self._controls[spelling] for spelling in pieces[1::2]]
-        texts = [shield.restore(text) for text in pieces[::2]]
+        controls, texts, end = [], [], 0
+        for found in self._control_marks.find(rendered):
+            controls.append(self._controls[found[0]])
+            texts.append(shield.restore(rendered[end : found.start()]))
+            end = found.end()
+        texts.append(shield.restore(rendered[end:]))
         for index, control in enumerate(controls):
             if control.eats_left:
                 texts[index] = texts[index].rstrip()

@@ -13,14 +13,19 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
+from io import StringIO
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _PRIVATE_USE = (range(0xE000, 0xF900), range(0xF0000, 0xFFFFE), range(0x100000, 0x10FFFE))
 """The private-use areas of Unicode (chapter 23.5)."""
+
+_CHARS_AT_A_TIME: Final = 2**18
+"""Searched by one call, which keeps the interpreter from all other threads: a text of 10 MiB can
+take a second."""
 
 
 class Marks:
@@ -31,13 +36,32 @@ class Marks:
     """
 
     def __init__(self, spellings: Iterable[str]) -> None:
-        self.spellings = tuple(sorted(set(spellings), key=lambda text: (-len(text), text)))
+        self.spellings = tuple(
+            sorted(filter(None, set(spellings)), key=lambda text: (-len(text), text))
+        )
         self.longest = max(map(len, self.spellings), default=0)
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
         """One group: a spelling, the longest of those that begin at a place."""
         return re.compile(f"({'|'.join(map(re.escape, self.spellings)) or '(?!)'})")
+
+    def find(self, text: str, *, overlapping: bool = False) -> Iterator[re.Match[str]]:
+        """The spellings in a text from left to right; of those that overlap only the first.
+
+        Args:
+            text: of any length.
+            overlapping: also those that begin within another, one at each place.
+        """
+        position = 0
+        while position < len(text):
+            end = position + _CHARS_AT_A_TIME
+            found = self.pattern.search(text, position, end + self.longest)
+            if found is None or found.start() >= end:
+                position = end
+            else:
+                yield found
+                position = found.start() + 1 if overlapping else found.end()
 
     @cached_property
     def heads(self) -> frozenset[str]:
@@ -60,20 +84,29 @@ class Shield:
 
     def __init__(self, marks: Marks, caller_texts: Iterable[str]) -> None:
         self._marks = marks
-        self._substitutes = _private_characters(set().union(*caller_texts))
+        self._substitutes = _private_characters(caller_texts)
         self._substitute_of: dict[str, str] = {}
 
     def protect(self, text: str) -> str:
         """The text with no mark spelled in it, nor completed at its ends by a neighbour."""
-        text = self._marks.pattern.sub(
-            lambda match: self._substitute(match[0][0]) + match[0][1:], text
-        )
+        text = self._without_marks(text)
         lengths = range(1, min(self._marks.longest, len(text) + 1))
         if any(text[-length:] in self._marks.heads for length in lengths):
             text = text[:-1] + self._substitute(text[-1])
         if any(text[:length] in self._marks.tails for length in lengths):
             text = self._substitute(text[0]) + text[1:]
         return text
+
+    def _without_marks(self, text: str) -> str:
+        written, end = StringIO(), 0
+        for found in self._marks.find(text, overlapping=True):
+            written.write(text[end : found.start()])
+            written.write(self._substitute(found[0][0]))
+            end = found.start() + 1
+        if end == 0:
+            return text
+        written.write(text[end:])
+        return written.getvalue()
 
     def protect_json(self, value: object) -> object:
         """A JSON value with every string in it protected, keys too."""
@@ -87,7 +120,9 @@ class Shield:
 
     def restore(self, text: str) -> str:
         """Undo `protect` in rendered text."""
-        return text.translate({ord(new): old for old, new in self._substitute_of.items()})
+        for old, new in self._substitute_of.items():
+            text = text.replace(new, old)
+        return text
 
     def _substitute(self, character: str) -> str:
         if character not in self._substitute_of:
@@ -106,5 +141,11 @@ def texts_in(value: object) -> Iterator[str]:
         yield from chain.from_iterable(map(texts_in, value.values()))
 
 
-def _private_characters(used: set[str]) -> Iterator[str]:
-    return (chr(code) for area in _PRIVATE_USE for code in area if chr(code) not in used)
+def _private_characters(texts: Iterable[str]) -> Iterator[str]:
+    """Those in none of the texts, which are looked at when the first is asked for."""
+    used: set[str] = set()
+    for text in texts:
+        if not text.isascii():
+            for start in range(0, len(text), _CHARS_AT_A_TIME):
+                used.update(text[start : start + _CHARS_AT_A_TIME])
+    yield from (chr(code) for area in _PRIVATE_USE for code in area if chr(code) not in used)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, WrapValidator
+from pydantic import BaseModel, ConfigDict, Field, WrapValidator, model_validator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +43,12 @@ class WireModel(BaseModel):
     """
 
     model_config = ConfigDict(strict=True, extra="allow", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _let_others_run(cls, value: object) -> object:
+        """Validation is one call of Rust, in which only a call of Python lets other threads run."""
+        return value
 
 
 def unknown_fields(model: WireModel, path: str = "") -> Iterator[str]:

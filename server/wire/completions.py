@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, cast
 
 from pydantic import Field
 
@@ -63,8 +63,8 @@ class CompletionRequest(SamplingFields):
         if isinstance(prompt, str):
             return [prompt]
         if prompt and isinstance(prompt[0], int):
-            return [[token_id for token_id in prompt if isinstance(token_id, int)]]
-        return [one for one in prompt if not isinstance(one, int)]
+            return [prompt]
+        return list(cast("list[str] | list[list[int]]", prompt))
 
     def as_chat(self) -> ChatCompletionRequest:
         """The chat request that asks for the same, but that its prompt is given."""

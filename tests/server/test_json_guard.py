@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+import json
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server import json_guard
 from server.config import ServerConfig
 from server.json_guard import NotJsonError, parse_json, parse_json_object
 from server.request_errors import MalformedBodyError
@@ -73,3 +78,29 @@ def test_a_text_may_be_any_value():
 def test_depths_that_could_not_be_walked_are_no_setting():
     with pytest.raises(ValueError, match="max_json_depth: at most 256 can be walked"):
         ServerConfig(max_json_depth=257)
+
+
+def num_values(value: object) -> int:
+    """Arrays and objects twice; what follows another in one of them is behind a comma."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if not isinstance(value, list):
+        return 0
+    return 1 + max(0, len(value) - 1) + sum(map(num_values, value))
+
+
+TEXTS = st.text(st.sampled_from('a\\"/,[{é'), max_size=8)
+VALUES = st.recursive(
+    TEXTS | st.integers(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+)
+
+
+@given(value=VALUES, chars_at_a_time=st.integers(1, 9))
+def test_values_are_counted_alike_however_the_text_is_cut(value, chars_at_a_time):
+    text, count = json.dumps([value]), num_values([value])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_guard, "_CHARS_AT_A_TIME", chars_at_a_time)
+        assert parse_json(text, max_values=count) == [value]
+        with pytest.raises(NotJsonError, match="more than max_json_values"):
+            parse_json(text, max_values=count - 1)
