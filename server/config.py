@@ -96,7 +96,8 @@ class ServerConfig:
         max_n: choices of one request.
         max_completions: texts of one request to /v1/completions, over all its prompts.
         max_short_text_chars: characters of fields such as `user`, which the model never sees.
-        max_schema_chars: characters of the answer's JSON Schema, and of all tools' schemas together.
+        max_schema_chars: characters of the JSON Schema of the answer, and of the schemas of all
+            tools together.
         max_choices: options of a `choice` constraint.
         max_waiting_requests: requests that may wait in the engine; beyond that they get a 429.
         max_requests_per_key: concurrent requests per API key; beyond that they get a 429. Does not
