@@ -40,23 +40,17 @@ def run(request):
     return run_agent
 
 
-def prompt_of(services, index):
-    token_ids = services.engine.requests[index].prompt_token_ids
-    vocabulary = services.vocabulary
-    return b"".join(vocabulary.token_bytes.get(token_id, b"") for token_id in token_ids).decode()
-
-
 def test_calls_are_answered_until_the_model_answers(run):
     answer, services = run(TIMES, f"{TIMES}\n{hermes_call('day_of_week')}", "It is 42.")
     assert answer == "It is 42."
     assert len(services.engine.requests) == 3
-    assert "\n42" in prompt_of(services, 1)
+    assert "\n42" in services.prompt_texts()[1]
 
 
 def test_what_a_tool_raises_goes_back_to_the_model(run):
     answer, services = run(BY_ZERO, "That has no answer.")
     assert answer == "That has no answer."
-    assert "ZeroDivisionError" in prompt_of(services, 1)
+    assert "ZeroDivisionError" in services.prompt_texts()[1]
 
 
 @pytest.mark.parametrize(

@@ -36,11 +36,7 @@ def test_the_model_calls_them_and_reads_their_answers(tools, capsys):
     ):
         answer = run_agent(client, MODEL, "Take soap.", tools, Limits())
     assert answer == "Two bars are taken."
-    spell = services.vocabulary.token_bytes
-    prompts = [
-        b"".join(spell.get(token_id, b"") for token_id in request.prompt_token_ids).decode()
-        for request in services.engine.requests
-    ]
+    prompts = services.prompt_texts()
     assert "Take some of an item out of the store room." in prompts[0]
     assert r"\"apples\": 12" in prompts[1]
     assert "2 soap taken, 1 are left" in prompts[2]

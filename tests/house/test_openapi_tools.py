@@ -51,11 +51,7 @@ def test_the_model_calls_them_and_reads_their_answers(tools):
     ):
         answer = run_agent(client, MODEL, "Buy milk.", tools, Limits(max_tokens=20_000))
     assert answer == "It is done."
-    spell = services.vocabulary.token_bytes
-    prompts = [
-        b"".join(spell.get(token_id, b"") for token_id in request.prompt_token_ids).decode()
-        for request in services.engine.requests
-    ]
+    prompts = services.prompt_texts()
     assert "Put a task on the list." in prompts[0]
     assert '"id": 1, "is_done": false' in prompts[1]
     assert "ServiceError: 404" in prompts[2]

@@ -28,12 +28,7 @@ def run_script(capsys):
             scope: dict[str, Any] = {"__name__": "__main__"}
             exec(compile(source, name, "exec"), scope)
             scope["client"].close()
-        spell = services.vocabulary.token_bytes
-        prompts = [
-            b"".join(spell.get(token_id, b"") for token_id in request.prompt_token_ids).decode()
-            for request in services.engine.requests
-        ]
-        return capsys.readouterr().out.strip(), prompts
+        return capsys.readouterr().out.strip(), services.prompt_texts()
 
     return run
 

@@ -70,6 +70,14 @@ class ScriptedServices(Services):
 
     engine: ScriptedEngine
 
+    def prompt_texts(self) -> list[str]:
+        """What the engine was asked so far, without control tokens."""
+        spelled = self.vocabulary.token_bytes
+        return [
+            b"".join(spelled.get(token_id, b"") for token_id in request.prompt_token_ids).decode()
+            for request in self.engine.requests
+        ]
+
 
 def tokenizer_json(controls: tuple[str, ...] = CONTROLS) -> str:
     return byte_vocabulary(controls)._source.decode()

@@ -1,3 +1,5 @@
+"""Sets of code points are sets."""
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -1,3 +1,5 @@
+"""Numbers as JSON writes them: sets and ranges hold by value, in every spelling."""
+
 import json
 from decimal import Decimal
 

@@ -1,3 +1,5 @@
+"""The numba kernels of automata against the plain forms of the same algorithms."""
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,3 +1,5 @@
+"""Union, intersection, difference and minimisation of automata, by the words they read."""
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st

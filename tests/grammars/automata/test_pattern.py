@@ -1,3 +1,5 @@
+"""The syntax of patterns: what each construct means, and which are refused."""
+
 import pytest
 
 from grammars.automata.pattern import parse_pattern

@@ -1,3 +1,5 @@
+"""Automata of patterns have the languages that `re` and interegular say."""
+
 import re
 
 import interegular

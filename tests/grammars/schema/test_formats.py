@@ -1,3 +1,5 @@
+"""Formats of strings: each RFC's examples, and texts drawn from the automata judged by others."""
+
 import json
 import re
 
