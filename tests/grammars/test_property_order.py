@@ -22,6 +22,7 @@ from grammars.pushdown.tables import AutomatonTables
 from grammars.spec import Embed, JsonObject, JsonSchema
 from tests.support.byte_vocabulary import byte_vocabulary
 from tests.support.counted_calls import CountedCalls
+from tests.support.listed_language import assert_writes_exactly
 from tests.support.tokenizers import real_vocabulary, tiny_vocabulary
 
 
@@ -94,22 +95,9 @@ def test_a_mask_allows_exactly_what_some_document_goes_on_with(name):
         if len(dict(chosen)) == length and validator.is_valid(dict(chosen))
     }
     assert texts
-    prefixes: dict[bytes, set[int]] = {}
-    for text in texts:
-        for end in range(len(text)):
-            prefixes.setdefault(text[:end], set()).add(text[end])
     spec = JsonSchema.from_value(schema, whitespace="compact", property_order="any")
     grammar = compile_grammar(spec, byte_vocabulary())
-    rng = random.Random(0)
-    for _ in range(30):
-        matcher, written = grammar.matcher(), b""
-        while not matcher.is_terminated:
-            allowed = set(matcher.allowed_token_ids())
-            assert matcher.is_complete == (written in texts), written
-            assert allowed - {256} == prefixes.get(written, set()), written
-            token = rng.choice(sorted(allowed))
-            assert matcher.accept_token(token)
-            written += bytes([token]) if token < 256 else b""
+    assert_writes_exactly(grammar, texts, num_walks=30)
 
 
 OPEN = {

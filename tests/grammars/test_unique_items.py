@@ -19,6 +19,7 @@ from grammars.pushdown.structural import StructuralStates
 from grammars.pushdown.tables import AutomatonTables
 from grammars.spec import Embed, JsonSchema
 from tests.support.byte_vocabulary import byte_vocabulary
+from tests.support.listed_language import assert_writes_exactly
 from tests.support.tokenizers import real_vocabulary, tiny_vocabulary
 
 
@@ -124,21 +125,8 @@ def test_a_mask_allows_exactly_what_some_document_goes_on_with(name):
     ]
     assert documents
     texts = sorted({text for document in documents for text in spellings(document, " ")})
-    prefixes: dict[bytes, set[int]] = {}
-    for text in texts:
-        for end in range(len(text)):
-            prefixes.setdefault(text[:end], set()).add(text[end])
     grammar = compile_grammar(JsonSchema.from_value(schema), byte_vocabulary())
-    rng = random.Random(0)
-    for _ in range(40):
-        matcher, written = grammar.matcher(), b""
-        while not matcher.is_terminated:
-            allowed = set(matcher.allowed_token_ids())
-            assert matcher.is_complete == (written in texts), written
-            assert allowed - {256} == prefixes.get(written, set()), written
-            token = rng.choice(sorted(allowed))
-            assert matcher.accept_token(token)
-            written += bytes([token]) if token < 256 else b""
+    assert_writes_exactly(grammar, texts, num_walks=40)
 
 
 SPECS = {

@@ -26,7 +26,7 @@ def declared(*extras: str) -> set[str]:
 
 
 def imported(room: str) -> set[str]:
-    names = set()
+    names: set[str] = set()
     for path in (ROOT / room).rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
