@@ -118,16 +118,37 @@ def _attend(
             enable_gqa=query.shape[1] != keys.shape[1],
         )
     else:
-        group_size = query.shape[1] // keys.shape[1]
-        keys = keys.repeat_interleave(group_size, dim=1)
-        values = values.repeat_interleave(group_size, dim=1)
-        scores = query @ keys.transpose(2, 3) * options.scaling
-        if options.softcap is not None:
-            scores = options.softcap * torch.tanh(scores / options.softcap)
-        scores = scores.masked_fill(~visible[:, None], -torch.inf)
-        weights = _softmax(scores, options.sinks)
-        attended = weights.to(query.dtype) @ values
+        attended = _attend_by_scores(query, keys, values, visible, options)
     return attended.transpose(1, 2)
+
+
+def _attend_by_scores(
+    query: torch.Tensor,
+    keys: torch.Tensor,
+    values: torch.Tensor,
+    visible: torch.Tensor,
+    options: AttentionOptions,
+) -> torch.Tensor:
+    """Attention with a softcap or sinks, which torch's own function does not know.
+
+    Args:
+        query: (batch, num_heads, query_len, key_size).
+        keys: (batch, num_kv_heads, key_len, key_size).
+        values: (batch, num_kv_heads, key_len, value_size).
+        visible: (batch, query_len, key_len).
+        options: scaling, softcap and sinks.
+
+    Returns:
+        (batch, num_heads, query_len, value_size).
+    """
+    group_size = query.shape[1] // keys.shape[1]
+    keys = keys.repeat_interleave(group_size, dim=1)
+    values = values.repeat_interleave(group_size, dim=1)
+    scores = query @ keys.transpose(2, 3) * options.scaling
+    if options.softcap is not None:
+        scores = options.softcap * torch.tanh(scores / options.softcap)
+    scores = scores.masked_fill(~visible[:, None], -torch.inf)
+    return _softmax(scores, options.sinks).to(query.dtype) @ values
 
 
 def _softmax(scores: torch.Tensor, sinks: torch.Tensor | None) -> torch.Tensor:
