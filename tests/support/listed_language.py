@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from grammars.masks.compiled import AutomatonGrammar
+    from grammars.masks.renewal import RenewedGrammar
 
 _END = 256
 """The end token of `byte_vocabulary`, whose other tokens are bytes."""
 
 
 def assert_writes_exactly(
-    grammar: AutomatonGrammar, texts: Collection[bytes], *, num_walks: int
+    grammar: RenewedGrammar, texts: Collection[bytes], *, num_walks: int
 ) -> None:
     """Write random texts; at each place the mask allows what some of `texts` goes on with.
 
