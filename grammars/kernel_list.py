@@ -59,7 +59,9 @@ KERNELS: Final[Mapping[str, Mapping[str, str]]] = {
         ),
     },
     "grammars.automata.string_rest": {
-        "_unfold": "(int32[:,::1], int64, int32[::1], int64, int64, int64)",
+        "_unfold": (
+            "(int32[::1], int32[::1], int32[::1], int64, int64, int32[::1], int64, int64, int64)"
+        ),
     },
     "grammars.automata.json_spelling": {
         "_spelling_tree": "(int32[::1], int32[::1], int64, int64, int32[::1], int32[:,::1])",
@@ -110,8 +112,11 @@ KERNELS: Final[Mapping[str, Mapping[str, str]]] = {
         "_set_bits": "(uint32[::1], int32[::1])",
     },
     "grammars.automata.trie": {
-        "_consed_trie": "(int32[::1], int32[::1])",
-        "_table": "(int32[::1], int32[::1], int32[::1], int32[::1], boolean[::1], int64, int64)",
+        "_trie": "(int32[::1], int32[::1], int32[::1])",
+        "_minimal_states": "(int32[::1], int32[::1], int32[::1], boolean[::1])",
+    },
+    "grammars.automata.edges": {
+        "_table": "(int32[::1], int32[::1], int32[::1], int32[::1], int64, int64)",
     },
     "grammars.automata.classes": {
         "merge_columns": "(int32[:,::1], int32[::1])",

@@ -6,7 +6,6 @@ afterwards, by `json_string`; so lengths, patterns, escapes and UTF-8 never mix.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
@@ -17,35 +16,30 @@ from grammars.automata.charset import FIRST_SURROGATE, LAST_SURROGATE, NUM_CODE_
 from grammars.automata.classes import merge_columns
 from grammars.automata.combination import Operand, combine
 from grammars.automata.dfa import DEAD
+from grammars.automata.edges import edges_of
 from grammars.automata.length_product import length_product
 from grammars.automata.lengths import lengths_of
 from grammars.automata.minimise import FIRST_ACCEPTING_KIND, minimise_table
 from grammars.automata.product import Operation
-from grammars.automata.trie import common_beginnings, minimal_trie, plain_trie
 from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
+
+    from grammars.automata.edges import Edges
 
 DEFAULT_MAX_STATES: Final = 50_000
 """Deterministic states at most, where the caller names no limit of its own."""
 
-MAX_TRIE_CELLS: Final = 1 << 24
-"""Entries of the table of a list of strings that is not made minimal: 64 MB."""
-
-_CHARACTERS_PER_STATE: Final = 4
-"""So many nodes of a trie for each state that a minimal automaton may have are not made minimal."""
-
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _CHARACTER_RANGES: Final = np.array((0, FIRST_SURROGATE, LAST_SURROGATE + 1), np.int32)
 _CHARACTER_CLASSES: Final = np.array((1, 0, 1), np.int32)
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class CodePointDfa:
-    """A trimmed automaton over code points; minimal, but for tries of long lists (`strings`).
+    """A trimmed automaton over code points; minimal, but for that of a long list (`StringList`).
 
     Args:
         range_start: int32, (num_ranges,), ascending from 0; range i is range_start[i] ..
@@ -72,6 +66,15 @@ class CodePointDfa:
     def is_empty(self) -> bool:
         """Whether no string at all is accepted."""
         return self.start == DEAD
+
+    @property
+    def num_bytes(self) -> int:
+        """The memory that it takes, about."""
+        return self.next_state.nbytes
+
+    def edge_lists(self) -> Edges:
+        """All live steps, by state and class."""
+        return edges_of(self.next_state)
 
     def step(self, state: int, code_point: int) -> int:
         """The state after one character."""
@@ -120,7 +123,7 @@ class CodePointDfa:
         """The strings of minimum .. maximum characters (None: no upper bound).
 
         The same object where all strings are; in general the intersection with
-        `any_string_of_length`, sooner.
+        `any_string_of_length`, sooner, because the automaton is minimal.
 
         Raises:
             LimitExceededError: it needs more than `max_states` states.
@@ -209,72 +212,12 @@ def any_string_of_length(
         table[-1, 1] = num_states - 1
     accepting = np.arange(num_states) > minimum
     if maximum is not None and minimum > maximum:
-        return _nothing()
+        return no_string()
     return CodePointDfa(_CHARACTER_RANGES.copy(), _CHARACTER_CLASSES.copy(), table, accepting, 1)
 
 
-def strings(texts: Iterable[str], *, max_states: int = DEFAULT_MAX_STATES) -> CodePointDfa:
-    """Exactly these strings. Those with lone surrogates are not texts and are left out.
-
-    Time and memory are linear in the number of characters (and states times distinct characters).
-
-    Args:
-        texts: in any order.
-        max_states: states of the minimal automaton at most. What is far beyond that is not made
-            minimal: a long list becomes a trie of any number of states (read in pieces, see
-            `string_rest`), as long as its table has no more than MAX_TRIE_CELLS entries.
-
-    Raises:
-        LimitExceededError: a string, or the list, is too long.
-    """
-    ordered = sorted(texts)
-    try:
-        characters = "".join(ordered).encode("utf-32-le")
-    except UnicodeEncodeError:
-        ordered = [text for text in ordered if not _SURROGATE.search(text)]
-        characters = "".join(ordered).encode("utf-32-le")
-    if not ordered:
-        return _nothing()
-    length = np.fromiter(map(len, ordered), np.int32, len(ordered))
-    if length.max() >= max_states:  # each character of the longest string has a state of its own
-        raise LimitExceededError("max_states", max_states, f"a string of {length.max()} characters")
-    code_points = np.frombuffer(characters, np.int32)
-    present = np.zeros(int(code_points.max(initial=0)) + 1, np.bool_)
-    present[code_points] = True
-    alphabet = np.flatnonzero(present).astype(np.int32)
-    atom_of_code_point = np.zeros(present.shape[0], np.int32)
-    atom_of_code_point[alphabet] = np.arange(1, alphabet.shape[0] + 1)
-    symbols, num_symbols = atom_of_code_point[code_points], alphabet.shape[0] + 1
-    range_start, range_class = _ranges_of_alphabet(alphabet)
-    if len(symbols) > _CHARACTERS_PER_STATE * max_states:
-        common = common_beginnings(symbols, length)
-        num_nodes = int((length - common).sum())
-        if num_nodes > _CHARACTERS_PER_STATE * max_states:
-            if num_nodes * num_symbols > MAX_TRIE_CELLS:
-                what = f"a list of {len(ordered)} strings"
-                raise LimitExceededError("max_trie_cells", MAX_TRIE_CELLS, what)
-            table, accepting = plain_trie(symbols, length, common, num_symbols)
-            return CodePointDfa(range_start, range_class, table, accepting, 1)
-    table, accepting = minimal_trie(symbols, length, num_symbols, max_states=max_states)
-    return CodePointDfa(range_start, range_class, table, accepting, table.shape[0] - 1)
-
-
-def _ranges_of_alphabet(
-    alphabet: NDArray[np.int32],
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """One class for each character of `alphabet` (ascending), class 0 for everything else."""
-    starts = np.stack((alphabet, alphabet + 1), axis=1).ravel()
-    classes = np.zeros(starts.shape[0], np.int32)
-    classes[::2] = np.arange(1, alphabet.shape[0] + 1)
-    keep = np.ones(starts.shape[0], np.bool_)
-    keep[1:-1:2] = starts[1:-1:2] != starts[2::2]  # no gap between neighbours
-    starts, classes = starts[keep], classes[keep]
-    if starts.size == 0 or starts[0] != 0:
-        starts, classes = np.insert(starts, 0, 0), np.insert(classes, 0, 0)
-    return starts.astype(np.int32), classes.astype(np.int32)
-
-
-def _nothing() -> CodePointDfa:
+def no_string() -> CodePointDfa:
+    """The empty language."""
     return CodePointDfa(
         _CHARACTER_RANGES.copy(),
         np.zeros(3, np.int32),

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from grammars.automata.classes import build_dfa
 from grammars.automata.codepoint_dfa import CodePointDfa, with_merged_classes
 from grammars.automata.json_spelling import spelling_tree
 from grammars.automata.json_string import spell_content
-from grammars.automata.kernels import grown, grown_rows, kernel
+from grammars.automata.kernels import grown, grown_rows, helper, kernel
 from grammars.automata.lengths import measure
 from grammars.byte_lru import ByteLru
 
@@ -40,6 +40,7 @@ ENDED: Final = 1
 _CACHE_BYTES: Final = 4 * 1024 * 1024
 """What is kept of the pieces of one content, while it is there."""
 
+_ANY_NUMBER: Final = 2**31 - 1
 _NO_BOUNDS: Final = np.zeros(0, np.int32)
 
 
@@ -73,7 +74,14 @@ class StringRest:
     @property
     def texts(self) -> CodePointDfa:
         """The automaton of what is left, bounds aside; it may have states that are not reached."""
-        return replace(self.content, start=self.state)
+        content = self.content
+        return CodePointDfa(
+            content.range_start,
+            content.range_class,
+            content.next_state,
+            content.accepting,
+            self.state,
+        )
 
     def after(self, num_characters: int) -> tuple[StringRest, ...]:
         """What may be left after so many characters, in order of the labels of `string_piece`."""
@@ -92,7 +100,9 @@ class StringRest:
 
 def piece_length(rest: StringRest, max_states: int) -> int:
     """Characters of a piece that has at most about `max_states` states; at least 1."""
-    return _unfolded(rest, MAX_PIECE_LENGTH, max_states // spelling_weight(rest.content)).length
+    unfolded = _unfolded(rest, MAX_PIECE_LENGTH, max_states // spelling_weight(rest.content))
+    _keep(unfolded, rest, unfolded.length)  # it is asked for next
+    return unfolded.length
 
 
 def string_piece(rest: StringRest, length: int, *, is_open: bool, max_states: int) -> Dfa:
@@ -183,21 +193,26 @@ class _Unfolded(NamedTuple):
         return np.searchsorted(self.first, np.arange(len(self.states)), side="right") - 1
 
 
-def _unfolded(rest: StringRest, max_length: int, max_pairs: int = 2**31 - 1) -> _Unfolded:
-    unfoldings = _known(rest.content).unfoldings
-    key = (*rest.place, max_length, max_pairs)
-    unfolded = unfoldings.get(key)
+def _unfolded(rest: StringRest, max_length: int, max_pairs: int = _ANY_NUMBER) -> _Unfolded:
+    unfolded = _known(rest.content).unfoldings.get((*rest.place, max_length, max_pairs))
     if unfolded is None:
         unfolded = _unfold_rest(rest, max_length, max_pairs)
-        unfoldings.put(key, unfolded, unfolded.next_state.nbytes)
+        _keep(unfolded, rest, max_length, max_pairs)
     return unfolded
 
 
+def _keep(
+    unfolded: _Unfolded, rest: StringRest, max_length: int, max_pairs: int = _ANY_NUMBER
+) -> None:
+    key = (*rest.place, max_length, max_pairs)
+    _known(rest.content).unfoldings.put(key, unfolded, unfolded.next_state.nbytes)
+
+
 def _unfold_rest(rest: StringRest, max_length: int, max_pairs: int) -> _Unfolded:
-    content = rest.content
-    bounds = (_NO_BOUNDS, -1) if rest.most is None else (_known(content).shortest, rest.most)
+    known = _known(rest.content)
+    bounds = (_NO_BOUNDS, -1) if rest.most is None else (known.shortest, rest.most)
     states, first, table, length = _unfold(
-        content.next_state, rest.state, *bounds, max_length, max_pairs
+        *known.edges, known.num_classes, rest.state, *bounds, max_length, max_pairs
     )
     num_pairs = first[length + 1]
     return _Unfolded(
@@ -205,19 +220,35 @@ def _unfold_rest(rest: StringRest, max_length: int, max_pairs: int) -> _Unfolded
     )
 
 
+@helper
+def _pair_slot(slots: Ints, states: Ints, state: int) -> int:
+    """Where the last pair of a state is noted, or would be."""
+    slot = (state * 0x9E3779B1) & (len(slots) - 1)
+    while slots[slot] != 0 and states[slots[slot]] != state:
+        slot = (slot + 1) & (len(slots) - 1)
+    return slot
+
+
 @kernel
 def _unfold(
-    next_state: Ints, start: int, shortest: Ints, most: int, max_length: int, max_pairs: int
+    edge_first: Ints,
+    edge_symbol: Ints,
+    edge_target: Ints,
+    num_classes: int,
+    start: int,
+    shortest: Ints,
+    most: int,
+    max_length: int,
+    max_pairs: int,
 ) -> tuple[Ints, Ints, Ints, int]:
     """Go on while there are states, no more than `max_length` characters and `max_pairs` pairs.
 
     At least one character is read. A bound `most` below 0 is none.
     """
-    num_classes = next_state.shape[1]
     capacity = 64
     states = np.zeros(capacity, np.int32)
     table = np.zeros((capacity, num_classes), np.int32)
-    pair_of = np.zeros(next_state.shape[0], np.int32)  # the last pair of each state
+    slots = np.zeros(4 * capacity, np.int32)  # the last pair of each state, by open addressing
     first = np.zeros(max_length + 2, np.int32)
     states[1] = start
     num_pairs = 2
@@ -227,19 +258,24 @@ def _unfold(
     while length < max_length and first[length] < num_pairs and num_pairs <= max_pairs:
         length += 1
         for pair in range(first[length - 1], first[length]):
-            for c in range(1, num_classes):
-                target = next_state[states[pair], c]
-                if target == 0 or (most >= 0 and length + shortest[target] > most):
+            for e in range(edge_first[states[pair]], edge_first[states[pair] + 1]):
+                target = edge_target[e]
+                if most >= 0 and length + shortest[target] > most:
                     continue
-                if pair_of[target] < first[length]:  # none after as many characters
+                slot = _pair_slot(slots, states, target)
+                if slots[slot] < first[length]:  # none after as many characters
                     if num_pairs == capacity:
                         capacity *= 2
                         states = grown(states, capacity)
                         table = grown_rows(table, capacity)
-                    pair_of[target] = num_pairs
+                        slots = np.zeros(4 * capacity, np.int32)
+                        for known in range(1, num_pairs):
+                            slots[_pair_slot(slots, states, states[known])] = known
+                        slot = _pair_slot(slots, states, target)
                     states[num_pairs] = target
+                    slots[slot] = num_pairs
                     num_pairs += 1
-                table[pair, c] = pair_of[target]
+                table[pair, edge_symbol[e]] = slots[slot]
         first[length + 1] = num_pairs
     if num_pairs > max_pairs and length > 1:  # the last character was one too many
         length -= 1
@@ -257,18 +293,24 @@ class _Known:
         weight: see `spelling_weight`.
         pieces: of `string_piece`, by everything but the content.
         unfoldings: likewise.
+        edges: of the content.
+        num_classes: likewise.
     """
 
     def __init__(self, content: CodePointDfa) -> None:
         self.weight = _weight(content)
         self.pieces: ByteLru[tuple[int | None, ...], Dfa] = ByteLru(_CACHE_BYTES)
         self.unfoldings: ByteLru[tuple[int | None, ...], _Unfolded] = ByteLru(_CACHE_BYTES)
-        self._tables = content.next_state, content.accepting
+        self.edges = content.edge_lists()
+        self.num_classes = int(content.range_class.max()) + 1
+        self._content = ref(content)
 
     @cached_property
     def shortest(self) -> NDArray[np.int32]:
         """int32, (num_states,): characters of the shortest way to the end; below 0 for DEAD."""
-        shortest, _ = measure(*self._tables)
+        content = self._content()
+        assert content is not None, "it is asked for its rests alone"
+        shortest, _ = measure(content.next_state, content.accepting)
         return shortest
 
 

@@ -1,177 +1,212 @@
-"""The automaton of a finite, sorted set of strings: their trie, or what is minimal of it.
-
-Small sets are made minimal by hash-consing their trie bottom-up, after D. Revuz, "Minimisation of
-acyclic deterministic automata in linear time" (TCS 92, 1992).
-"""
+"""Trie: a finite set of strings as a tree, and the minimal automaton of it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from grammars.automata.kernels import kernel
-from grammars.errors import LimitExceededError
+from grammars.automata.edges import Edges
+from grammars.automata.kernels import grouped, helper, kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grammars.automata.kernels import Bools, Ints
 
-
-def minimal_trie(
-    symbols: NDArray[np.int32], length: NDArray[np.int32], num_symbols: int, *, max_states: int
-) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    """The minimal table of a sorted set of distinct strings, at least one.
-
-    Args:
-        symbols: int32; the symbols (>= 1) of all strings, one string after the other.
-        length: int32, (num_strings,); symbols in each string.
-        num_symbols: columns of the table.
-        max_states: states of the result at most.
-
-    Returns:
-        next_state int32, (num_states, num_symbols), and accepting bool, (num_states,); the start
-        is the last state.
-
-    Raises:
-        LimitExceededError: more than `max_states` states.
-    """
-    canonical, first_child, sibling, symbol, is_final, num_states = _consed_trie(symbols, length)
-    if num_states > max_states:
-        raise LimitExceededError("max_states", max_states, f"a set of {length.shape[0]} strings")
-    return _table(canonical, first_child, sibling, symbol, is_final, num_states, num_symbols)
+ROOT: Final = 1
 
 
-_ROOT: Final = 1
-
-
-def common_beginnings(symbols: NDArray[np.int32], length: NDArray[np.int32]) -> NDArray[np.int32]:
-    """int32, (num_strings,): how many symbols each string has in common with the one before it."""
-    first = np.cumsum(length) - length
-    common = np.zeros(len(length), np.int32)
-    alike = np.arange(1, len(length))
-    for number in range(int(length.max(initial=0))):
-        alike = alike[(length[alike] > number) & (length[alike - 1] > number)]
-        alike = alike[symbols[first[alike] + number] == symbols[first[alike - 1] + number]]
-        if not len(alike):
-            break
-        common[alike] = number + 1
-    return common
-
-
-def plain_trie(
-    symbols: NDArray[np.int32],
-    length: NDArray[np.int32],
-    common: NDArray[np.int32],
-    num_symbols: int,
-) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    """The trie of a sorted set of strings as a table: quickly made, but not minimal.
+@dataclass(frozen=True, slots=True)
+class Trie:
+    """A node for each beginning of a string: an automaton, of which node 0 is DEAD.
 
     Args:
-        symbols: as in `minimal_trie`.
-        length: likewise; a string may come twice.
-        common: of them, see `common_beginnings`.
-        num_symbols: columns of the table.
-
-    Returns:
-        As `minimal_trie` does, but the start is state 1.
+        edges: from node to node; children have greater numbers than their parents. Symbols are the
+            numbers of characters in `alphabet`, from 1.
+        is_final: bool, (num_nodes,); whether a string ends there.
+        alphabet: int32, ascending; the code points that occur.
     """
-    num_new = length - common  # nodes that each string adds, one after the other
-    past = np.cumsum(num_new) + _ROOT + 1
-    new = past - num_new  # the first of them
-    table = np.zeros((int(past[-1]), num_symbols), np.int32)
-    node = np.arange(_ROOT + 1, len(table))
-    parent = node - 1
-    for depth in np.unique(common[num_new > 0]).tolist():
-        adds = np.flatnonzero((common == depth) & (num_new > 0))
-        parent[new[adds] - _ROOT - 1] = _ROOT
-        if depth > 0:  # the node is of the last string before that added one at this depth
-            owner = np.flatnonzero((common < depth) & (length >= depth))
-            owner = owner[np.searchsorted(owner, adds) - 1]
-            parent[new[adds] - _ROOT - 1] = new[owner] + depth - 1 - common[owner]
-    first = np.cumsum(length) - length + common  # the symbol of the first node that is added
-    table[parent, symbols[np.repeat(first - new, num_new) + node]] = node
-    accepting = np.zeros(len(table), np.bool_)
-    accepting[past[num_new > 0] - 1] = True
-    accepting[_ROOT] = bool((length == 0).any())
-    return table, accepting
+
+    edges: Edges
+    is_final: NDArray[np.bool_]
+    alphabet: NDArray[np.int32]
+
+    @property
+    def num_nodes(self) -> int:
+        """How many nodes there are, node 0 included."""
+        return len(self.is_final)
+
+    @property
+    def num_symbols(self) -> int:
+        """Symbols are 1 .. num_symbols - 1."""
+        return len(self.alphabet) + 1
+
+    def minimal_states(self) -> tuple[NDArray[np.int32], int]:
+        """The state of each node in the minimal automaton, and how many states that has.
+
+        Nodes with equal subtrees are made one, from the leaves on, after D. Revuz, "Minimisation of
+        acyclic deterministic automata in linear time" (TCS 92, 1992).
+
+        Returns:
+            int32, (num_nodes,), that of the root the greatest; states are numbered from 1.
+        """
+        return _minimal_states(*self.edges, self.is_final)
+
+
+def trie_of(characters: NDArray[np.int32], length: NDArray[np.int32]) -> Trie:
+    """The trie of a list of strings, in any order; one may come twice.
+
+    Time is linear in the number of characters (and the logarithm of how many distinct ones).
+
+    Args:
+        characters: int32; the code points of all strings, one string after the other.
+        length: int32, (num_strings,); characters of each, the sum less than 2**31.
+    """
+    end = np.cumsum(length, dtype=np.int32)
+    first, symbol, target, is_final, alphabet = _trie(characters, end - length, end)
+    return Trie(Edges(first, symbol, target), is_final, alphabet)
+
+
+@helper
+def _push(groups: Ints, num_groups: int, first: int, past: int, depth: int) -> int:
+    """Note a group if it has more than one string; how many there are."""
+    if past - first > 1:
+        groups[num_groups, 0] = first
+        groups[num_groups, 1] = past
+        groups[num_groups, 2] = depth
+        num_groups += 1
+    return num_groups
+
+
+@helper
+def _sorted_strings(characters: Ints, begin: Ints, end: Ints) -> Ints:
+    """The numbers of the strings characters[begin[i]:end[i]] in ascending order: a radix exchange.
+
+    A group of strings that begin alike is parted at the middle of the range of their next
+    characters, until these are the same; so no order of the strings is worse than others.
+    P. Hildebrandt and H. Isbitz, "Radix exchange" (JACM 6, 1959).
+    """
+    num_strings = len(begin)
+    order = np.empty(num_strings, np.int32)
+    for i in range(num_strings):
+        order[i] = i
+    following = np.empty(num_strings, np.int32)  # the next characters of a group, past the end -1
+    groups = np.empty((num_strings // 2 + 2, 3), np.int32)  # first, past, characters in common
+    num_groups = _push(groups, int(np.int64(0)), 0, num_strings, 0)
+    while num_groups > 0:
+        num_groups -= 1
+        first, past = groups[num_groups, 0], groups[num_groups, 1]
+        depth = groups[num_groups, 2]
+        least, greatest = np.int32(2**31 - 1), np.int32(-1)
+        for k in range(first, past):
+            at = begin[order[k]] + depth
+            character = characters[at] if at < end[order[k]] else np.int32(-1)
+            following[k] = character
+            least, greatest = min(least, character), max(greatest, character)
+        if least == greatest:
+            if greatest >= 0:
+                num_groups = _push(groups, num_groups, first, past, depth + 1)
+            continue
+        middle = (least + greatest + 1) // 2
+        low, high = first, past - 1
+        while low <= high:
+            if following[low] < middle:
+                low += 1
+            elif following[high] >= middle:
+                high -= 1
+            else:
+                following[low], following[high] = following[high], following[low]
+                order[low], order[high] = order[high], order[low]
+        num_groups = _push(groups, num_groups, first, low, depth)
+        num_groups = _push(groups, num_groups, low, past, depth)
+    return order
 
 
 @kernel
-def _consed_trie(symbols: Ints, length: Ints) -> tuple[Ints, Ints, Ints, Ints, Bools, int]:
-    """The trie, its root node 0, and for each node the number of its class of equal subtrees."""
-    capacity = symbols.shape[0] + 1
-    first_child = np.zeros(
-        capacity, np.int32
-    )  # the child made last, so the greatest symbol; 0: none
-    sibling = np.zeros(capacity, np.int32)
-    symbol = np.zeros(capacity, np.int32)
+def _trie(characters: Ints, begin: Ints, end: Ints) -> tuple[Ints, Ints, Ints, Bools, Ints]:
+    capacity = len(characters) + 2
+    parent = np.zeros(capacity, np.int32)
+    character = np.zeros(capacity, np.int32)  # that leads to a node
     is_final = np.zeros(capacity, np.bool_)
-    num_nodes = 1
-    at = 0
-    for size in length:
-        node = 0
-        for k in range(at, at + size):
-            child = first_child[node]
-            if child == 0 or symbol[child] != symbols[k]:  # sorted: only the last child can match
-                sibling[num_nodes] = child
-                symbol[num_nodes] = symbols[k]
-                first_child[node] = num_nodes
-                child = num_nodes
-                num_nodes += 1
-            node = child
-        is_final[node] = True
-        at += size
+    longest = 0
+    for i in range(len(begin)):
+        longest = max(longest, end[i] - begin[i])
+    path = np.empty(longest + 1, np.int32)  # the nodes of the string before, by depth
+    path[0] = 1
+    num_nodes = 2
+    before, before_end = 0, 0
+    for i in _sorted_strings(characters, begin, end):
+        at = begin[i]
+        while at < end[i] and before < before_end and characters[at] == characters[before]:
+            at += 1
+            before += 1
+        for k in range(at, end[i]):
+            parent[num_nodes] = path[k - begin[i]]
+            character[num_nodes] = characters[k]
+            path[k - begin[i] + 1] = num_nodes
+            num_nodes += 1
+        is_final[path[end[i] - begin[i]]] = True
+        before, before_end = begin[i], end[i]
 
-    canonical = np.zeros(num_nodes, np.int32)
-    node_of_class = np.zeros(num_nodes + 1, np.int32)
+    greatest = np.int32(0)
+    for node in range(2, num_nodes):
+        greatest = max(greatest, character[node])
+    number = np.zeros(greatest + 1, np.int32)
+    for node in range(2, num_nodes):
+        number[character[node]] = 1
+    alphabet = np.empty(num_nodes, np.int32)
+    num_characters = 0
+    for point in range(greatest + 1):
+        if number[point] != 0:
+            alphabet[num_characters] = point
+            num_characters += 1
+            number[point] = num_characters
+
+    num_edges = num_nodes - 2
+    first, target = grouped(parent[2:], num_edges, num_nodes)
+    symbol = np.empty(num_edges, np.int32)
+    for e in range(num_edges):
+        target[e] += 2
+        symbol[e] = number[character[target[e]]]
+    return first, symbol, target, is_final[:num_nodes].copy(), alphabet[:num_characters].copy()
+
+
+@kernel
+def _minimal_states(first: Ints, symbol: Ints, target: Ints, is_final: Bools) -> tuple[Ints, int]:
+    num_nodes = len(is_final)
+    state = np.zeros(num_nodes, np.int32)
+    node_of_state = np.zeros(num_nodes + 1, np.int32)
     num_slots = 4
     while num_slots < 2 * num_nodes:
         num_slots *= 2
-    slots = np.zeros(num_slots, np.int32)  # open addressing: classes by hash, 0 is free
-    num_classes = 1
-    for node in range(num_nodes - 1, -1, -1):  # children have greater numbers
+    slots = np.zeros(num_slots, np.int32)  # open addressing: states by hash, 0 is free
+    num_states = 1
+    for node in range(num_nodes - 1, 0, -1):
         code = np.int64(is_final[node])
-        child = first_child[node]
-        while child != 0:
-            code = (code ^ symbol[child]) * np.int64(0x9E3779B97F4A7C1)
-            code = (code ^ (code >> 29) ^ canonical[child]) * np.int64(0x9E3779B97F4A7C1)
-            child = sibling[child]
+        for e in range(first[node], first[node + 1]):
+            code = (code ^ symbol[e]) * np.int64(0x9E3779B97F4A7C1)
+            code = (code ^ (code >> 29) ^ state[target[e]]) * np.int64(0x9E3779B97F4A7C1)
         slot = (code ^ (code >> 31)) & (num_slots - 1)
         while slots[slot] != 0:
-            other = node_of_class[slots[slot]]
-            a, b = first_child[node], first_child[other]
-            while a != 0 and b != 0 and symbol[a] == symbol[b] and canonical[a] == canonical[b]:
-                a, b = sibling[a], sibling[b]
-            if a == 0 and b == 0 and is_final[node] == is_final[other]:
-                break
+            other = node_of_state[slots[slot]]
+            size = first[node + 1] - first[node]
+            if is_final[other] == is_final[node] and first[other + 1] - first[other] == size:
+                a, b = first[node], first[other]
+                while (
+                    a < first[node + 1]
+                    and symbol[a] == symbol[b]
+                    and state[target[a]] == state[target[b]]
+                ):
+                    a += 1
+                    b += 1
+                if a == first[node + 1]:
+                    break
             slot = (slot + 1) & (num_slots - 1)
         if slots[slot] == 0:
-            slots[slot] = num_classes
-            node_of_class[num_classes] = node
-            num_classes += 1
-        canonical[node] = slots[slot]
-    return canonical, first_child, sibling, symbol, is_final, num_classes
-
-
-@kernel
-def _table(
-    canonical: Ints,
-    first_child: Ints,
-    sibling: Ints,
-    symbol: Ints,
-    is_final: Bools,
-    num_states: int,
-    num_symbols: int,
-) -> tuple[Ints, Bools]:
-    table = np.zeros((num_states, num_symbols), np.int32)
-    accepting = np.zeros(num_states, np.bool_)
-    for node in range(canonical.shape[0]):
-        state = canonical[node]
-        accepting[state] = is_final[node]
-        child = first_child[node]
-        while child != 0:
-            table[state, symbol[child]] = canonical[child]
-            child = sibling[child]
-    return table, accepting
+            slots[slot] = num_states
+            node_of_state[num_states] = node
+            num_states += 1
+        state[node] = slots[slot]
+    return state, num_states

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from grammars.automata.codepoint_dfa import strings
 from grammars.automata.json_string import any_json_string, json_string
 from grammars.automata.lexer import LexerBuilder
 from grammars.automata.operations import intersect
 from grammars.automata.owed import characters_owed
 from grammars.automata.pattern_dfa import search
 from grammars.automata.reach import label_spans, reachable_labels
+from grammars.automata.string_list import strings
 from grammars.automata.string_rest import StringRest, string_piece
 
 

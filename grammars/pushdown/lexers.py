@@ -79,7 +79,7 @@ def lexer_of(
 def _num_bytes_kept(terminals: tuple[Terminal, ...]) -> int:
     """What the automata of strings take that pieces keep alive; more than all where it is much."""
     contents = {x.rest.content for x in terminals if isinstance(x, (StringPiece, StringTail))}
-    num_bytes = sum(content.next_state.nbytes for content in contents)
+    num_bytes = sum(content.num_bytes for content in contents)
     return num_bytes if num_bytes < _MAX_KEPT else _CACHE_BYTES
 
 

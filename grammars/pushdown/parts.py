@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from grammars.automata import codepoint_dfa, pattern_dfa
+from grammars.automata import codepoint_dfa, pattern_dfa, string_list
 from grammars.automata.dfa import NO_LABEL
 from grammars.automata.utf8_text import utf8_dfa
 from grammars.errors import InvalidGrammarError
@@ -79,7 +79,7 @@ def non_empty_matches(pattern: str, max_states: int) -> Dfa:
     """The non-empty texts that match `pattern` as a whole, over UTF-8 bytes."""
     texts = full_match(pattern, max_states)
     if texts.accepts(""):
-        texts = texts.difference(codepoint_dfa.strings([""]))
+        texts = texts.difference(string_list.strings([""]))
     return utf8_dfa(texts, max_states=max_states)
 
 

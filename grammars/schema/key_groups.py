@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from grammars.automata import codepoint_dfa, pattern_dfa
+from grammars.automata import codepoint_dfa, pattern_dfa, string_list
 from grammars.automata.lengths import lengths_of
 from grammars.errors import LimitExceededError
 from grammars.schema.value import KeyClass
@@ -81,7 +81,7 @@ def undeclared_keys(declared: frozenset[str], max_states: int) -> CodePointDfa:
     """All keys but the declared ones; the same object for equal arguments."""
     if not declared:
         return codepoint_dfa.any_string()
-    names = codepoint_dfa.strings(sorted(declared), max_states=max_states)
+    names = string_list.strings(sorted(declared), max_states=max_states)
     return codepoint_dfa.any_string().difference(names, max_states=max_states)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from grammars.automata import codepoint_dfa
+from grammars.automata import codepoint_dfa, string_list
 from grammars.automata.speakable import speakable_texts
 from grammars.errors import LimitExceededError
 
@@ -62,7 +62,7 @@ class KeyLanguages:
         """Exactly these keys; raises as `both` does."""
         return self._remembered(
             ("named", names),
-            lambda: codepoint_dfa.strings(names, max_states=self._limits.max_states),
+            lambda: string_list.strings(names, max_states=self._limits.max_states),
         )
 
     def _remembered(self, key: object, make: Callable[[], CodePointDfa]) -> CodePointDfa:

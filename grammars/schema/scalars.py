@@ -7,9 +7,10 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from grammars.automata import codepoint_dfa, pattern_dfa
+from grammars.automata import codepoint_dfa, pattern_dfa, string_list
 from grammars.automata.lengths import can_be_counted
 from grammars.automata.speakable import speakable_texts
+from grammars.automata.string_list import StringList
 from grammars.byte_lru import ByteLru
 from grammars.errors import UnsupportedError
 from grammars.schema.formats import (
@@ -58,7 +59,7 @@ class ScalarAlgebra:
     def __init__(self, max_states: int, missing_bytes: frozenset[int] = frozenset()) -> None:
         self.max_states = max_states
         self._missing_bytes = missing_bytes
-        self.no_strings = codepoint_dfa.strings(())
+        self.no_strings = codepoint_dfa.no_string()
         self.numbers = NumberAlgebra(max_states)
 
     def strings_matching(self, pattern: str) -> StringSet | None:
@@ -97,7 +98,7 @@ class ScalarAlgebra:
     def strings_among(self, texts: tuple[str, ...]) -> StringSet | None:
         """Exactly these strings, but for those that cannot be spelled."""
         return self._remembered(
-            ("among", texts), lambda: codepoint_dfa.strings(texts, max_states=self.max_states)
+            ("among", texts), lambda: string_list.strings(texts, max_states=self.max_states)
         )
 
     def can_spell(self, text: str) -> bool:
@@ -148,6 +149,8 @@ class ScalarAlgebra:
             return StringSet(None, low, high)
         if content.is_empty:
             return None
+        if isinstance(content, StringList):
+            return _non_empty(content.with_length(low, high, max_states=self.max_states))
         if content.num_states * (low if high is None else high) > _FEW_STATES:
             if can_be_counted(content, low, high):
                 return StringSet(content, low, high)
@@ -215,7 +218,7 @@ class ScalarAlgebra:
         content = _automata.get(key)
         if content is None:
             content = make()
-            _automata.put(key, content, content.next_state.nbytes + _ENTRY_BYTES)
+            _automata.put(key, content, content.num_bytes + _ENTRY_BYTES)
         return content
 
     def _speakable(self, content: CodePointDfa) -> CodePointDfa:

@@ -17,6 +17,7 @@ RANDOM = random.Random(1)
 WORDS = [
     "".join(RANDOM.choices("abcdefghijkl ", k=RANDOM.randrange(5, 20))) for _ in range(100_000)
 ]
+NAMES = ["".join(map(chr, RANDOM.choices(range(0x4E00, 0x57C4), k=5))) for _ in range(20_000)]
 OPTIONAL = {f"prop_{number}": {"type": "string"} for number in range(100)}
 MANY_KEYS = {f"p{number}": {"type": "integer"} for number in range(10_000)}
 MANY_WAYS: dict[str, object] = {
@@ -72,6 +73,12 @@ Cliff: TypeAlias = tuple[dict[str, object], PropertyOrder, object, int, int]
 CLIFFS: dict[str, Cliff] = {
     "enum of 10,000": ({"enum": WORDS[:10_000]}, "schema", WORDS[777], 2, 40),
     "enum of 100,000": ({"enum": WORDS}, "schema", WORDS[77_777], 3, 40),
+    "enum of 100,000 within bounds": (
+        {"type": "string", "enum": WORDS, "minLength": 6, "maxLength": 17},
+        "schema", next(word for word in WORDS if len(word) == 17), 3, 40,
+    ),
+    "enum of 20,000": ({"enum": WORDS[:20_000]}, "schema", WORDS[7_777], 3, 24),
+    "enum of 20,000 in 2,500 characters": ({"enum": NAMES}, "schema", NAMES[7_777], 3, 40),
     "enum of 100,000 numbered": (
         {"enum": [f"item-{number:06}" for number in range(100_000)]},
         "schema", "item-077777", 2, 48,

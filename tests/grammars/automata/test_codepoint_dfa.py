@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grammars.automata.codepoint_dfa import any_string, any_string_of_length, strings
+from grammars.automata.codepoint_dfa import any_string, any_string_of_length
 from grammars.automata.pattern_dfa import fullmatch
+from grammars.automata.string_list import strings
 from grammars.errors import LimitExceededError
 
 texts = st.text(st.sampled_from("abé😀"), max_size=4)

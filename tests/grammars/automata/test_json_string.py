@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grammars.automata.codepoint_dfa import any_string, strings
+from grammars.automata.codepoint_dfa import any_string
 from grammars.automata.json_string import any_json_string, json_string
 from grammars.automata.pattern_dfa import fullmatch, search
+from grammars.automata.string_list import strings
 from grammars.errors import LimitExceededError
 
 SHORT_ESCAPES = {'"': '"', "\\": "\\", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}

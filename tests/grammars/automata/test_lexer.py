@@ -4,11 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grammars.automata.codepoint_dfa import any_string, strings
+from grammars.automata.codepoint_dfa import any_string
 from grammars.automata.dfa import DEAD, NUM_BYTES
 from grammars.automata.json_string import any_json_string, json_string
 from grammars.automata.lexer import LexerBuilder
 from grammars.automata.pattern_dfa import fullmatch
+from grammars.automata.string_list import strings
 from grammars.errors import LimitExceededError
 
 

@@ -7,11 +7,11 @@ from itertools import product
 
 import pytest
 
-from grammars.automata import codepoint_dfa
-from grammars.automata.codepoint_dfa import CodePointDfa, any_string, strings
+from grammars.automata import string_list
+from grammars.automata.codepoint_dfa import CodePointDfa, any_string
 from grammars.automata.pattern_dfa import search
+from grammars.automata.string_list import strings
 from grammars.automata.string_rest import ENDED, StringRest, piece_length, string_piece
-from grammars.errors import LimitExceededError
 
 TEXTS = ["".join(letters) for size in range(6) for letters in product('aé"', repeat=size)]
 LISTED = ["", "a", "aa", 'a"é', "é", "éa", "ééa", "ééaa"]
@@ -20,7 +20,10 @@ LISTED = ["", "a", "aa", 'a"é', "é", "éa", "ééa", "ééaa"]
 def contents() -> dict[str, CodePointDfa]:
     patterns = ["^a{2,4}$", "^.{0,2}aa.{0,2}$", "é", '^(?:a"|é)*$']
     found = {pattern: search(pattern) for pattern in patterns}
-    return {**found, "any": any_string(), "listed": strings(LISTED)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(string_list, "_NODES_PER_STATE", 0)
+        long = strings(LISTED)
+    return {**found, "any": any_string(), "listed": strings(LISTED), "a long list": long}
 
 
 def reads(rest: StringRest, length: int, text: str) -> bool:
@@ -84,18 +87,3 @@ def test_strings_that_end_within_a_piece_leave_nothing():
     assert piece_length(rest, 1_000) == 5  # a character past the longest
     assert rest.after(5) == ()
     assert string_piece(rest, 5, is_open=False, max_states=1_000).label.max() == ENDED
-
-
-@pytest.mark.parametrize("texts", [LISTED, [""], ["a"], ["b", "abc", "abd", "ab", "ab", "ba", "é"]])
-def test_a_long_list_is_a_trie(monkeypatch, texts):
-    monkeypatch.setattr(codepoint_dfa, "_CHARACTERS_PER_STATE", -1)
-    trie = strings(texts, max_states=50)
-    candidates = {*TEXTS, *texts, "ab", "abd", "abda", "c"}
-    assert {text for text in candidates if trie.accepts(text)} == set(texts)
-    assert trie.num_states == 2 + len({text[:n] for text in texts for n in range(1, len(text) + 1)})
-
-
-def test_a_list_too_large_for_a_trie_is_refused_by_name(monkeypatch):
-    monkeypatch.setattr(codepoint_dfa, "MAX_TRIE_CELLS", 20)
-    with pytest.raises(LimitExceededError, match="a list of 9 strings needs more"):
-        strings([f"{number}{number}" for number in range(9)], max_states=3)

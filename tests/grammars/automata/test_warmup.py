@@ -20,7 +20,7 @@ def loaded():
 warm_up()
 before = loaded()
 from grammars.automata import json_number, json_string, lexer, operations, pattern_dfa
-from grammars.automata.codepoint_dfa import strings
+from grammars.automata.string_list import strings
 
 assert any(kernel == "_determinise" for _, kernel, _ in before)
 pattern_dfa.fullmatch("[]").complement()
