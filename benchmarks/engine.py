@@ -127,7 +127,7 @@ class _Bench:
         self.missing: dict[str, str] = {}
 
     def measure(self, work: WorkSet) -> list[Round]:
-        """All rounds of a set, after one that warms up and tells how long the answers are."""
+        """All rounds of a set, after one that warms up and finds how long the answers are."""
         spec = JsonSchema.from_value(work.schema)
         prompts = make_prompts(self._tokenizer, work, self._options.batch)
         grammar = get_backend().compile(spec, self._vocabulary)

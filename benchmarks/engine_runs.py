@@ -65,7 +65,7 @@ class Stopwatch:
 
 
 class EngineAnswers:
-    """Answers to all prompts at once, greedy, by one engine; somebody else tells it when to step.
+    """Answers to all prompts at once, greedy, by one engine; somebody else says when it steps.
 
     Args:
         way: name of the run.

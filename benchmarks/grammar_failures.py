@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def failure_lines(results: Iterable[Result]) -> Iterator[str]:
-    """Engine, schema, kind and reason, with tabs between; documents are told by number, from 0."""
+    """Engine, schema, kind and reason, with tabs between; documents are numbered from 0."""
     for result in results:
         for kind, reason in _failures(result):
             yield "\t".join((result.engine, result.name, kind, reason))

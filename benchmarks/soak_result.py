@@ -27,7 +27,7 @@ class LoadResult:
         num_shed: answered with 429 or 503.
         faults: all other faults.
         goodput: right answers a second.
-        shed_p99_ms: until a shed request was told so; None: none was.
+        shed_p99_ms: until a shed request was refused; None: none was.
         most_waiting: the longest queue that was seen.
         memory_mb: of the whole process tree when the load ended.
         begin_s: when it began, on the watch.

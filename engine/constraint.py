@@ -33,7 +33,7 @@ class Constraint(Protocol):
         """How many more tokens surely suffice for a whole text, 0 where it is one; no end token.
 
         Raises:
-            Exception: it cannot tell.
+            Exception: the number cannot be found.
         """
         ...
 

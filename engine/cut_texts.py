@@ -19,7 +19,7 @@ _TIMEOUT_S: Final = 1.0
 
 
 class CutTexts:
-    """Counts in one thread of low priority; what takes too long there is not told."""
+    """Counts in one thread of low priority; what takes too long is not reported."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, "tightrope-cut-texts", initializer=give_way)
@@ -31,7 +31,7 @@ class CutTexts:
             constraint: at the end of the text; the engine is done with it.
 
         Returns:
-            None where the constraint cannot tell, or not in time.
+            None where the constraint cannot find it, or not in time.
         """
         loop = asyncio.get_running_loop()
         try:

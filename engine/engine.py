@@ -200,7 +200,7 @@ class Engine:
         return outputs
 
     def _advance(self, chunk: ScheduledChunk, result: ChunkResult) -> RequestOutput | None:
-        """Advance one sequence; None if there is nothing to tell about it yet."""
+        """Advance one sequence; None if its caller need not hear of it yet."""
         sequence = chunk.sequence
         num_prompt_tokens = max(0, sequence.prompt_len - sequence.num_computed_tokens)
         self._counters.prefill_tokens += min(chunk.num_tokens, num_prompt_tokens)
@@ -253,7 +253,7 @@ class Engine:
         scored: tuple[TokenLogprobs, ...],
         logprobs: Iterable[TokenLogprobs],
     ) -> RequestOutput:
-        """What the caller has not been told yet."""
+        """What has not been delivered to the caller yet."""
         token_ids = sequence.take_undelivered()
         self._counters.output_tokens += len(token_ids)
         return RequestOutput(

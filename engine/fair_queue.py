@@ -12,9 +12,9 @@ Item = TypeVar("Item")
 
 
 class FairQueue(Generic[Item]):
-    """First come, first served within a caller; between callers one item each, round and round.
+    """First come, first served within a caller; callers take turns, one item each.
 
-    So who comes waits for at most one item of every other caller, however many these have sent.
+    So a caller waits for at most one item of every other one, however many these have sent.
     Which item is next changes only when one is taken, removed or put back.
     """
 

@@ -68,7 +68,7 @@ def context_len(model: PreTrainedModel) -> int:
     passes the original length, so one request would change the others; up to there they are exact.
 
     Raises:
-        ModelRefusedError: the configuration tells of none.
+        ModelRefusedError: the configuration has none.
     """
     config = model.config.get_text_config()
     lengths: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""What the engine tells about a request: token ids as they come, and how it ended."""
+"""What the engine delivers of a request: token ids as they come, and how it ended."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def num_weight_bytes(model: nn.Module) -> int:
 
 
 def _check_that_weights_are_linear(model: PreTrainedModel, quantization: str) -> None:
-    """Refuse models whose weights would mostly stay as they are, and nobody would be told."""
+    """Refuse models whose weights would mostly stay as they are without anybody noticing."""
     stacked = [name for name, weight in model.named_parameters() if weight.ndim > 2]
     if stacked:
         raise InvalidConfigError(

@@ -73,7 +73,8 @@ class StepPlan:
 class Scheduler:
     """Continuous batching: callers take turns, decodes before prefill, prompts in chunks.
 
-    Who calls is told by the salt: one caller's flood keeps another's request waiting for one place.
+    Callers are known by their salt. However many requests one of them has queued, another's waits
+    for one of these at most.
 
     Args:
         block_pool: the free blocks; only the scheduler allocates and releases.

@@ -33,7 +33,7 @@ class Sequence:
         block_ids: blocks of the pool that this sequence holds, in order.
         block_hashes: of the first full blocks of `token_ids`, see `PrefixCache`.
         num_published_blocks: how many of its blocks the prefix cache knows.
-        num_delivered_tokens: output tokens that the caller has been told.
+        num_delivered_tokens: output tokens that were delivered to the caller.
         num_scored_tokens: prompt tokens whose log probability is known or not wanted.
         forces_text: whether tokens that must follow are appended without being sampled.
         lookup: finds drafts; None where drafts are off.
@@ -168,7 +168,7 @@ class Sequence:
         self.work.num_preemptions += 1
 
     def take_undelivered(self) -> tuple[int, ...]:
-        """The output tokens that the caller has not been told yet."""
+        """The output tokens that were not delivered to the caller yet."""
         begin = self.prompt_len + self.num_delivered_tokens
         token_ids = tuple(self.token_ids[begin:])
         self.num_delivered_tokens += len(token_ids)

@@ -64,7 +64,7 @@ class Waiters:
                 self._abort(request_id)
 
     def deliver(self, request_id: str, delivery: Delivery) -> None:
-        """Hand over what the engine tells of a request; nobody waits after `fail_all`."""
+        """Hand over an output of the engine's; nobody waits after `fail_all`."""
         queue = self._queues.get(request_id)
         if queue is None:
             return

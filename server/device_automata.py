@@ -52,7 +52,7 @@ class DeviceAutomata:
             return tables
 
     def begin(self, grammar: object) -> bool:
-        """Whether the tables must still be made; whoever is told so calls `make`."""
+        """Whether the tables must still be made, by the caller with `make`."""
         with self._lock:
             if grammar in self._tables or grammar in self._without:
                 return False

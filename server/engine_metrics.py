@@ -1,4 +1,4 @@
-"""EngineCollector: what the engine and the grammar cache tell of themselves, for Prometheus."""
+"""EngineCollector: numbers of the engine and the grammar cache, for Prometheus."""
 
 from __future__ import annotations
 

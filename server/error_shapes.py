@@ -1,4 +1,4 @@
-"""ErrorShape: how an error is told, which is another way in each API; the path says in which."""
+"""ErrorShape: how each API writes an error; the path of a request says which API it is."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def shaped_error(error: ServerError, shape: ErrorShape, request_id: str) -> dict
 
 
 def id_headers(shape: ErrorShape, request_id: str) -> list[tuple[bytes, bytes]]:
-    """The headers that tell a request's id, on every answer."""
+    """The headers with a request's id, on every answer."""
     value = request_id.encode()
     if shape is ErrorShape.ANTHROPIC:
         return [(b"x-request-id", value), (b"request-id", value)]

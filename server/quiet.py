@@ -1,10 +1,10 @@
-"""quiet_transformers: the terminal is ours; what a library would tell, we tell in order."""
+"""quiet_transformers: the terminal is ours; what a library would print, we print in order."""
 
 from __future__ import annotations
 
 
 def quiet_transformers() -> None:
-    """Switch off transformers' bars and warnings; its errors are raised or told all the same.
+    """Switch off transformers' bars and warnings; its errors are raised or shown all the same.
 
     The hub's download bars go with them, so a model must be on disk by then.
     """

@@ -47,7 +47,7 @@ def run_server(
         server_config: the server's options.
         process_config: whether the engine lives in a process of its own.
         announce: told of each stage, then the URL and a line to paste.
-        tracing: makes spans; None: nobody is told.
+        tracing: makes spans; None: there are none.
 
     Raises:
         ServerError: the address is taken, this model cannot be served, or its engine died for good.

@@ -26,7 +26,7 @@ _PROTOCOLS: Final = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_P
 
 @dataclass(frozen=True, slots=True)
 class TracedRequest:
-    """What a span tells of a chat before it runs; None: not asked for.
+    """What a span has of a chat before it runs; None: not asked for.
 
     Args:
         model: the name in the answer.
@@ -47,7 +47,7 @@ class TracedRequest:
 
 @dataclass(frozen=True, slots=True)
 class ChatOutcome:
-    """What a span tells of a chat that has ended, well or not.
+    """What a span has of a chat that has ended, well or not.
 
     Args:
         num_prompt_tokens: of the prompt, once.

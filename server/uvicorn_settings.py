@@ -34,7 +34,7 @@ def uvicorn_config(app: FastAPI, config: ServerConfig) -> uvicorn.Config:
 
 
 def check_certificate(config: ServerConfig) -> None:
-    """Read the certificate and its key, if there are any, to tell early what is wrong with them.
+    """Read the certificate and its key, if there are any, so that faults in them show early.
 
     Raises:
         StartupError: they are not there, no PEM, or do not belong together.

@@ -66,7 +66,7 @@ def choice_body(
 ) -> Json:
     """One choice; `call_ids` has an id for each call.
 
-    `is_legacy` tells the call by the older field `function_call`.
+    With `is_legacy` the call is in the older field `function_call`.
     """
     body: Json = {"role": "assistant", "content": message.content, "refusal": None}
     body["annotations"] = []

@@ -28,7 +28,7 @@ class DeltaWriter:
     """Writes the events of one choice; calls are numbered, each gets its id with its start only.
 
     Args:
-        is_legacy: calls are told by the older field `function_call`.
+        is_legacy: calls are in the older field `function_call`.
     """
 
     def __init__(self, *, is_legacy: bool) -> None:
@@ -37,7 +37,7 @@ class DeltaWriter:
         self._kind = ToolKind.FUNCTION
 
     def deltas(self, events: Iterable[ReplyEvent]) -> Iterator[Json]:
-        """The deltas that tell the events of one step: a single one wherever that is possible.
+        """The events of one step as deltas: a single one wherever that is possible.
 
         A delta has one place for each kind of text, which clients read in one order; and the first
         fragment of a call has no arguments, which some of them rely on. So text behind a call, and
@@ -57,7 +57,7 @@ class DeltaWriter:
             yield joined
 
     def _delta(self, event: ReplyEvent) -> Json | None:
-        """The delta that tells an event; None for one that clients see by what follows."""
+        """An event as a delta; None for one that clients see by what follows."""
         match event:
             case TextEvent(text):
                 return {"content": text}
@@ -96,7 +96,7 @@ class DeltaWriter:
 
 
 def _may_follow(before: Json, delta: Json) -> bool:
-    """Whether one delta can tell both, in order."""
+    """Whether one delta can hold both, in order."""
     last = max(map(_ORDER.index, before))
     (field,) = delta
     if field == "tool_calls" and field in before:

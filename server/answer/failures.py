@@ -1,4 +1,4 @@
-"""What a stream tells of a failure, once it has begun."""
+"""What a stream says of a failure, once it has begun."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _log = logging.getLogger(__name__)
 
 
 def told_failure(error: Exception, answer_id: str) -> ServerError:
-    """The error to tell: our own as it is; of any other the id alone, and the log has the rest."""
+    """The error to send: one of ours as it is; of others the id alone, and the log has the rest."""
     if isinstance(error, ServerError):
         return error
     _log.error("%s: unexpected error in the stream", answer_id, exc_info=error)

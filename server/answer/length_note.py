@@ -1,4 +1,4 @@
-"""length_note: what the length limit has done to an answer, told at the top of its body."""
+"""length_note: what the length limit has done to an answer, for the top of its body."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def length_note(ends: Mapping[int, Ended]) -> Json:
     """The field `tightrope` of a body, or of the chunk with the finish reason; often none.
 
     Args:
-        ends: the choices that are told to have ended, by their index.
+        ends: the choices that this body or chunk ends, by their index.
     """
     ordered = sorted(ends.items())
     closed = [index for index, end in ordered if end.was_closed]

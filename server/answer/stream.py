@@ -66,7 +66,7 @@ def sse(body: object) -> bytes:
 
 
 class _ChoiceState:
-    """What the stream has told of one choice."""
+    """What the stream has sent of one choice."""
 
     def __init__(self, index: int, *, is_legacy: bool) -> None:
         self.index = index

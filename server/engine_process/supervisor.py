@@ -37,7 +37,7 @@ class EngineSupervisor:
     Attributes:
         child: the process that serves; None while there is none.
         ready: what the last process said when it was loaded.
-        generation: counts the processes: what one was told, the next does not know.
+        generation: counts the processes: what was sent to one, the next does not know.
         num_restarts: processes that replaced another.
         on_hopeless: called when no process could be started any more.
     """

@@ -39,7 +39,7 @@ class ModelCache:
     """Model folders under `root/models`, one a name.
 
     A folder is made beside its place and renamed into it, so readers never see half of one. A
-    manifest inside tells what it was made from and what belongs to it; a folder that does not agree
+    manifest inside says what it was made from and what belongs to it; a folder that does not agree
     with its manifest (other source, missing or cut files, changed small files) is made anew.
     Weights are compared by size only, since hashing gigabytes at every start would cost more than
     it finds.

@@ -1,4 +1,4 @@
-"""Progress: how the slow stages of getting a model tell how far they are."""
+"""Progress: how the slow stages of getting a model report how far they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CallArguments: what is told of one call's arguments, from the form that the model writes."""
+"""CallArguments: one call's arguments as clients get them, from the form that the model writes."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class CallReader:
         has_calls: whether a call has started.
         is_waiting: what is left of the text may be the beginning of a word: it must come again
             with what follows it.
-        refused: at the end: text that turned out to be no call, to be told as text.
+        refused: at the end: text that turned out to be no call, and is content.
     """
 
     def __init__(

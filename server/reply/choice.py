@@ -159,7 +159,7 @@ class ChoiceReply:
         return kept
 
     def _finish_name(self, reason: FinishReason) -> FinishName:
-        """`length` tells that something is missing, so it goes before `tool_calls`."""
+        """`length` says that something is missing, so it goes before `tool_calls`."""
         if reason is FinishReason.LENGTH:
             return "length"
         return "tool_calls" if self._has_calls else "stop"

@@ -13,7 +13,7 @@ Reads thoughts, text and calls in the format of the model (`server.calls.formats
 
 Rules:
 * A call's end is its arguments' end; tags and braces in strings are data.
-* Arguments are forwarded as they come, verbatim. Nothing that was told is ever taken back.
+* Arguments are forwarded as they come, verbatim. Nothing that was sent is ever taken back.
 * What does not begin as a call of a known function is text; a call that a limit cuts before its
   arguments is dropped.
 * White space beside blocks belongs to them and is dropped.
@@ -107,7 +107,7 @@ class ReplyParser:
 
         Args:
             is_cut: a limit ended the answer, not the model: what began with a call's tag would have
-                become one, so it is dropped instead of told as text.
+                become one, so it is dropped instead of sent as text.
         """
         self._release_held()
         if self._calls is not None:

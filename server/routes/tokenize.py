@@ -75,7 +75,7 @@ def _answer(body: Mapping[str, object], headers: Mapping[str, str]) -> Response:
 
 @dataclass(frozen=True, slots=True)
 class _FoundTokens:
-    """What is told of a text.
+    """What is returned of a text.
 
     Args:
         token_ids: its tokens.

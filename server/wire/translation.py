@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """A chat request, and how its refusals are told.
+    """A chat request, and how its refusals are renamed.
 
     Args:
         request: what the engine is asked.

@@ -54,7 +54,7 @@ _WAYS_OUT: Final = MappingProxyType(  # path without indexes -> what to do about
 
 
 def request_error(error: ValidationError, body: Mapping[str, object]) -> RequestError:
-    """The error that tells the most: of the deepest path in the body, the first in the body.
+    """The error that says the most: of the deepest path in the body, the first in the body.
 
     A union reports one error for each member; those at the same place are joined with "or".
     """

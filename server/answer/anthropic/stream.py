@@ -50,7 +50,7 @@ async def streamed_message(
     Args:
         generation: of one choice.
         head: of the answer.
-        request_id: what an error is told with.
+        request_id: goes into an error.
         max_tokens: as the request has it.
     """
     encoder = _BlockEncoder()

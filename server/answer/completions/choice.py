@@ -54,9 +54,9 @@ class CompletionChoice:
             self._logprobs.append(self._tokens.first(token_id, is_shown=is_shown))
 
     def step(self, step: ReplyStep) -> CompletionPiece | None:
-        """The piece that a step adds; None while nothing can be told.
+        """The piece that a step adds; None while nothing can be sent.
 
-        An echoed prompt is told with the first piece behind it, when it has been scored whole.
+        An echoed prompt is sent with the first piece behind it, once all of it has been scored.
         """
         if self._completion.echoed_token_ids and step.prompt_logprobs:
             self._logprobs.append(self._tokens.more(step.prompt_logprobs, is_echo=True))

@@ -1,4 +1,4 @@
-"""Completions, run together: streamed, or told in one body."""
+"""Completions, run together: streamed, or returned in one body."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class CompletionRun:
 
 
 async def whole_completion(run: CompletionRun, head: AnswerHead) -> Json:
-    """Run all choices to their end and tell them in one body.
+    """Run all choices to their end and return them in one body.
 
     Raises:
         ServerError: one of them failed.

@@ -1,4 +1,4 @@
-"""What Ollama's API tells of the served model."""
+"""What Ollama's API says of the served model."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def joined(pieces: Iterable[Piece]) -> Piece:
 
 
 class PieceReader:
-    """Makes pieces of one answer's events; a call is told once it is whole, a cut one never."""
+    """Makes pieces of one answer's events; a call is sent once it is whole, a cut one never."""
 
     def __init__(self) -> None:
         self._name = ""

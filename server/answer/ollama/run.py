@@ -1,4 +1,4 @@
-"""A generation told in Ollama's shape: as lines of JSON while it runs, or as one body."""
+"""A generation in Ollama's shape: as lines of JSON while it runs, or as one body."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class OllamaRun:
         return self._last(joined(step.piece for step in told), told[-1].finish, logprobs)
 
     async def lines(self, request_id: str) -> AsyncGenerator[bytes, None]:
-        """Run it and tell each step by a line; a failure becomes a last line with an error."""
+        """Run it, with a line for each step; a failure becomes a last line with an error."""
         held: list[Json] = []  # logprobs of tokens whose text is still held back
         try:
             async with aclosing(self._steps()) as steps:

@@ -1,4 +1,4 @@
-"""Output items: each tells itself by its own events, from `added` to `done`."""
+"""Output items: each is streamed by its own events, from `added` to `done`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class OutputItem(Protocol):
         ...
 
     def add(self, text: str, logprobs: list[Json]) -> Json:
-        """The event that tells more of its text."""
+        """The event that adds to its text."""
         ...
 
     def close(self, status: str) -> Iterator[Json]:
@@ -79,7 +79,7 @@ class MessageItem:
 
 
 class ReasoningItem:
-    """Thoughts, told whole."""
+    """Thoughts, never summed up."""
 
     def __init__(self, output_index: int) -> None:
         self._text: list[str] = []

@@ -1,4 +1,4 @@
-"""A generation told as a response: streamed, or run to its end and told in one body."""
+"""A generation as a response: streamed, or run to its end and returned in one body."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def streamed_response(
         generation: what runs.
         head: of the bodies.
         writer: of the items.
-        keep: told the body before it is sent whole.
+        keep: called with the body before it is sent.
     """
     number = 0
     try:

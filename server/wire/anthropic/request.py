@@ -50,7 +50,7 @@ class ToolChoice(WireModel):
 
 
 class ThinkingConfig(WireModel):
-    """Whether the model thinks; the budget is not enforced, the thoughts are always told."""
+    """Whether the model thinks; the budget is not enforced, the thoughts are always returned."""
 
     type: OneOf["enabled", "adaptive", "between_tools", "disabled"]
     budget_tokens: int | None = None

@@ -29,7 +29,7 @@ _INPUT: Final = "input"
 
 @dataclass(frozen=True, slots=True)
 class ChatOfResponse:
-    """The chat request, and how its refusals are told.
+    """The chat request, and how its refusals are renamed.
 
     Args:
         request: what the engine is asked.

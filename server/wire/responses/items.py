@@ -12,7 +12,7 @@ from server.wire.base import Items, WireModel
 
 
 class InputText(WireModel):
-    """A piece of text; `output_text` is what an earlier answer was told as."""
+    """A piece of text; `output_text` is one of an earlier answer."""
 
     type: OneOf["input_text", "output_text", "text"]
     text: str

@@ -86,7 +86,7 @@ class TextOptions(WireModel):
 
 
 class ReasoningOptions(WireModel):
-    """How much the model thinks; the thoughts are told whole, never summed up."""
+    """How much the model thinks; the thoughts are returned whole, never summed up."""
 
     effort: Effort | None = None
     summary: OneOf["auto", "concise", "detailed"] | None = None

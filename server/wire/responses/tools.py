@@ -1,4 +1,4 @@
-"""Tools and tool choices of the Responses API: those of chat, told flat."""
+"""Tools and tool choices of the Responses API: those of chat, in a flat form."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def chat_tool(tool: FlatTool) -> Tool:
 
 
 def chat_tool_choice(choice: FlatToolChoice | None) -> ToolChoice | None:
-    """The same choice as chat completions tell it."""
+    """The same choice as chat completions have it."""
     if isinstance(choice, FlatNamedChoice):
         return _named(choice)
     if isinstance(choice, FlatAllowedChoice):
