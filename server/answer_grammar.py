@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from grammars.errors import GrammarError
 from grammars.spec import (
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from server.services import Services
     from server.tool_choice import ToolUse
     from server.wire.chat_request import ChatCompletionRequest
+
+_Part: TypeAlias = "tuple[GrammarSpec, Callable[[str], RequestError]]"
+"""A part of an answer, and the error that tells why it was refused."""
 
 
 def asked_grammar(
@@ -108,10 +112,7 @@ async def compile_asked(
                 await services.compiler.compile(pattern, caller=caller)
             return await services.compiler.compile(spec, caller=caller, closes=closes)
     except GrammarError as error:
-        parts = [
-            (with_property_order(part, property_order), refusal)
-            for part, refusal in _parts(tools, document)
-        ]
+        parts = await asyncio.to_thread(_ordered_parts, tools, document, property_order)
         blamed = await _blamed(parts, services, caller)
         if blamed is not None:
             raise blamed from error
@@ -132,7 +133,7 @@ def _bracketed(tools: ToolUse, document: Document | None) -> Iterator[Regex]:
 
 
 async def _blamed(
-    parts: list[tuple[GrammarSpec, Callable[[str], RequestError]]],
+    parts: list[_Part],
     services: Services,
     caller: bytes,
 ) -> RequestError | None:
@@ -145,10 +146,17 @@ async def _blamed(
     return None
 
 
-def _parts(
-    tools: ToolUse, document: Document | None
-) -> Iterator[tuple[GrammarSpec, Callable[[str], RequestError]]]:
-    """What the answer is made of, each with the error that tells why it was refused."""
+def _ordered_parts(
+    tools: ToolUse, document: Document | None, property_order: PropertyOrder
+) -> list[_Part]:
+    return [
+        (with_property_order(part, property_order), refusal)
+        for part, refusal in _parts(tools, document)
+    ]
+
+
+def _parts(tools: ToolUse, document: Document | None) -> Iterator[_Part]:
+    """What the answer is made of."""
     if document is not None and tools.allows_text:
         yield document.spec, document.refusal
     for tool in tools.tools:

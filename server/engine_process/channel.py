@@ -19,6 +19,9 @@ MAX_MESSAGE_BYTES: Final = 256 * 2**20
 
 _READ_BYTES: Final = 2**18
 
+_INLINE_BYTES: Final = 2**16
+"""Messages up to this size are decoded on the event loop, larger ones in a thread."""
+
 
 class ChannelClosedError(Exception):
     """The other side is gone, or talks nonsense."""
@@ -45,7 +48,10 @@ class Channel:
 
         If the other side is gone, it is dropped: whoever reads will notice.
         """
-        data = CODEC.encode(message)
+        self.send_encoded(CODEC.encode(message))
+
+    def send_encoded(self, data: bytes) -> None:
+        """The same for a message that was encoded before, as large ones are in another thread."""
         self._outbox += len(data).to_bytes(_LENGTH_BYTES, "big")
         self._outbox += data
         if self._writing is None:
@@ -61,7 +67,10 @@ class Channel:
         length = int.from_bytes(await self._take(_LENGTH_BYTES), "big")
         if length > MAX_MESSAGE_BYTES:
             raise ChannelClosedError(f"a message of {length} bytes is announced")
-        return CODEC.decode(await self._take(length))
+        data = await self._take(length)
+        if length <= _INLINE_BYTES:
+            return CODEC.decode(data)
+        return await asyncio.to_thread(CODEC.decode, data)
 
     async def flush(self) -> None:
         """Wait until everything is sent, or the other side is gone."""

@@ -15,6 +15,7 @@ from engine.waiters import Waiters
 from grammars.cache import CacheStats
 from server.engine_process.channel import ChannelClosedError
 from server.engine_process.messages import (
+    CODEC,
     Abort,
     Compile,
     Compiled,
@@ -104,7 +105,7 @@ class ProcessEngine:
         return self.supervisor.child is not None
 
     def stats(self) -> EngineStats:
-        """The state that was last told; requests on their way count as waiting."""
+        """The state that was last reported; requests on their way count as waiting."""
         num_waiting = max(0, len(self._waiters) - self._stats.num_running)
         return dataclasses.replace(self._stats, num_waiting=num_waiting)
 
@@ -162,9 +163,13 @@ class ProcessEngine:
         grammar_id = next(self._ids)
         answer: asyncio.Future[RemoteGrammar] = asyncio.get_running_loop().create_future()
         self._compiles[grammar_id] = answer
-        channel.send(Compile(grammar_id, spec, caller, request_id_of_task.get(), closes))
+        message = Compile(grammar_id, spec, caller, request_id_of_task.get(), closes)
         try:
             async with asyncio.timeout(self._compile_timeout_s):
+                # A structure may have so many parts that this takes a second.
+                encoded = await asyncio.to_thread(CODEC.encode, message)
+                if not answer.done():  # as it is where the process has ended in the meantime
+                    channel.send_encoded(encoded)
                 return await answer
         except TimeoutError as error:
             raise UnavailableError(
@@ -190,7 +195,7 @@ class ProcessEngine:
         """Tables are in the engine's process, as grammars are."""
 
     def cache_stats(self) -> CacheStats:
-        """What the cache of grammars there has done, as it was last told."""
+        """What the cache of grammars there has done, as last reported."""
         return self._cache_stats
 
     def close(self) -> None:

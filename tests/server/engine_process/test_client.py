@@ -10,7 +10,7 @@ from unittest.mock import Mock
 import pytest
 
 from engine.config import EngineConfig
-from grammars.spec import Regex
+from grammars.spec import Literal, Regex, Sequence, Structure
 from server.engine_process import supervisor
 from server.engine_process.channel import Channel
 from server.engine_process.client import ProcessEngine
@@ -19,6 +19,7 @@ from server.engine_process.messages import Compile, Compiled, GrammarsReady, Pro
 from server.engine_process.settings import EngineProcessConfig
 from server.errors import StartupError, UnavailableError
 from server.logs import LogSettings
+from tests.support.loop_work import counted_loop_work
 
 LONG_S = 60
 SPEC = Regex("[a-f]{9,19}")
@@ -73,6 +74,32 @@ async def test_a_constraint_is_sent_at_once_where_the_kernels_were_there():
         compiling = asyncio.create_task(engine.compile(SPEC))
         await answer_compile(behind)
         assert (await compiling).memory_bytes == 10
+
+
+async def test_a_structure_of_many_parts_crosses_beside_the_event_loops():
+    structure = Structure(Sequence(tuple(Literal(f"part {number}") for number in range(5_000))))
+    async with speaking_with([], compiles=True) as (engine, behind):
+        with counted_loop_work() as work:
+            compiling = asyncio.create_task(engine.compile(structure))
+            message = await answer_compile(behind)
+            await compiling
+        assert message.spec == structure
+        assert 0 < work.most_calls < 1_000
+
+
+async def test_a_structure_is_not_sent_to_a_process_that_has_ended_meanwhile(monkeypatch):
+    monkeypatch.setattr(supervisor, "launch", refuse)
+    async with speaking_with([], compiles=True) as (engine, behind):
+
+        async def end(encode, *message):
+            behind.close()
+            while engine.is_alive:  # noqa: ASYNC110  # nobody is told of it
+                await asyncio.sleep(0)
+            return encode(*message)
+
+        monkeypatch.setattr(asyncio, "to_thread", end)
+        with pytest.raises(UnavailableError, match="has stopped"):
+            await engine.compile(SPEC)
 
 
 async def refuse(*_args, **_options):
