@@ -102,7 +102,6 @@ KERNELS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "grammars.masks.slice_sources": {
         "_reachable": "(int32[:,::1], uint16[::1], int64, int64)",
-        "_num_live_bytes": "(int32[:,::1], uint16[::1])",
         "_find_usual": "(int32[:,::1], uint16[::1], boolean[::1], int64, int64)",
     },
     "grammars.masks.subtrees": {
@@ -120,6 +119,12 @@ KERNELS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "grammars.automata.classes": {
         "merge_columns": "(int32[:,::1], int32[::1])",
+    },
+    "grammars.automata.joining": {
+        "_side_by_side": (
+            "(uint16[::1], int32[:,::1], int32[::1], boolean[::1], int64, uint16[::1], "
+            "int32[:,::1], int32[::1], boolean[::1], int64)"
+        ),
     },
     "grammars.automata.lexer": {
         "dfa_edges": "(uint16[::1], int32[:,::1])",

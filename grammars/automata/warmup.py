@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from grammars.automata.joining import join
 from grammars.automata.json_string import any_json_string, json_string
 from grammars.automata.lexer import LexerBuilder
 from grammars.automata.operations import intersect
@@ -20,6 +21,7 @@ def warm_up() -> None:
     builder.accept(builder.embed(builder.literal(builder.start, b"{"), names), 0)
     lexer = builder.determinise().dfa
     intersect(lexer, names)
+    join((lexer, names))
     reachable_labels(lexer.next_state, lexer.label)
     label_spans(lexer.next_state, lexer.label, 1)
     characters_owed(json_string(search("a")))

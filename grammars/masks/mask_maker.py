@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from grammars.automata.dfa import DEAD
 from grammars.errors import UnsatisfiableError
 from grammars.masks.mask_cache import MaskCache
 from grammars.masks.reference import PlainConfiguration, ReferenceWalk
@@ -26,6 +25,9 @@ if TYPE_CHECKING:
     from grammars.vocabulary import Vocabulary
 
 MaskWay: TypeAlias = Literal["slices", "walk", "reference"]
+
+MIN_LEADING_BYTES: Final = 24
+"""A lexer state that fewer bytes lead on from is walked as fast as a slice could be looked up."""
 
 
 class MaskMaker:
@@ -109,11 +111,10 @@ class MaskMaker:
         return self._sources[lexer]
 
     def _new_source(self, lexer: int) -> int | None:
-        if self._slices is None or lexer == DEAD:
+        if self._slices is None or self._tables.lexers.num_leading(lexer) < MIN_LEADING_BYTES:
             return None
         dfa, local = self._tables.lexers.locate(lexer)
-        source = self._slices.find_source(dfa, local)
-        return None if source is None else lexer + source - local
+        return lexer + self._slices.find_source(dfa, local) - local
 
     def _is_hidden(self, source: int, state: int) -> bool:
         """Whether some tokens of the slice of a lexer state lead to what is not read here."""
@@ -152,7 +153,7 @@ class MaskMaker:
 
     def _clip(self, configuration: Configuration) -> int:
         """The least count that no single token can tell from this one."""
-        fewest, most = self._runner.count_bounds(configuration.state)
+        fewest, most = self._tables.count_bounds(configuration.state)
         counted = configuration.counted
         reach = counted + self._tokens.longest
         if most is not None and reach + self._tables.lexers.most_owed(configuration.lexer) > most:

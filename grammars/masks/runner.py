@@ -21,7 +21,7 @@ from grammars.masks.kernels.machine import (
 from grammars.masks.kernels.step import PUSHED, step
 from grammars.masks.kernels.walk import NO_CHILD, walk
 from grammars.masks.walk_part import NO_COUNTS, Part
-from grammars.pushdown.layout import UNBOUNDED, StateColumn
+from grammars.pushdown.layout import UNBOUNDED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,6 +72,7 @@ class Runner:
         self._tokens = tokens
         # Not filled: the kernels write before they read.
         self._row = np.empty(num_words, np.uint32)
+        self._whole = Part(tokens.trie)
         self._is_live = np.empty(num_symbols, np.bool_)
         self._found = np.empty(MAX_FORCED_SYMBOLS, np.uint16)
         self._result = np.empty(PUSHED + 2 * tokens.longest, np.int64)
@@ -133,7 +134,7 @@ class Runner:
             child = self._tokens.quoted
             limit = int(self._tokens.trie.children[child, 2])
             self._walk(configuration, Part(self._tokens.trie, child, limit))
-        return self._row, self._walk(configuration, Part(self._tokens.trie))
+        return self._row, self._walk(configuration, self._whole)
 
     def ends(self, configuration: Configuration) -> EndPoints:
         """Where every token leads to."""
@@ -181,15 +182,9 @@ class Runner:
         num_found = self._run(configuration, call)
         return self._found[:num_found], self._is_live
 
-    def count_bounds(self, state: int) -> tuple[int, int | None]:
-        """The fewest and the most characters of a counted string that this state reads."""
-        row = self._tables.state_row(state)
-        most = row[StateColumn.COUNT_MAX]
-        return row[StateColumn.COUNT_MIN], None if most == UNBOUNDED else most
-
     def _fill_by_slice(self, start: Configuration, view: SliceView) -> int:
         """Fill the row; how many frames were looked at."""
-        fewest, most = self.count_bounds(start.state)
+        fewest, most = self._tables.count_bounds(start.state)
         num_needed = max(0, fewest - start.counted)
         num_left = UNBOUNDED if most is None else most - start.counted
         is_counted = fewest > 0 or most is not None

@@ -63,8 +63,8 @@ class SliceCache:
         """Bytes of all slices."""
         return self._slices.num_bytes
 
-    def find_source(self, dfa: Dfa, state: int) -> int | None:
-        """The state of `dfa` whose slice a state takes; None where few bytes can follow it."""
+    def find_source(self, dfa: Dfa, state: int) -> int:
+        """The state of `dfa` whose slice a state takes."""
         with self._lock:
             return self._sources_of(dfa).find(state)
 

@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from grammars.automata.classes import merge_columns
-from grammars.automata.dfa import DEAD, NO_LABEL, NUM_BYTES, Dfa
+from grammars.automata.dfa import DEAD, NO_LABEL, Dfa
 from grammars.automata.kernels import kernel, usual_target
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grammars.automata.kernels import Bools, Ints
-
-MIN_LIVE_BYTES: Final = 24
-"""A lexer state that fewer bytes can follow is walked as fast as a slice could be looked up."""
 
 MAX_RESIDUAL_STATES: Final = 256
 """Slices of states that can read more are not shared by automata."""
@@ -68,16 +65,13 @@ class SliceSources:
     def __init__(self, dfa: Dfa) -> None:
         self._dfa = weakref.ref(dfa)
         self._number = next(_serial_numbers)
-        self._num_live = _num_live_bytes(dfa.next_state, dfa.symbol_class)
         self._residuals: dict[int, Residual] = {}
 
-    def find(self, state: int) -> int | None:
-        """The state whose slice a state takes; None where less than MIN_LIVE_BYTES can follow.
+    def find(self, state: int) -> int:
+        """The state whose slice a state takes.
 
         It is the one that most of its symbols lead to, or the state itself.
         """
-        if self._num_live[state] < MIN_LIVE_BYTES:
-            return None
         dfa = self._dfa()
         assert dfa is not None, "the caller holds it"
         return _find_usual(
@@ -145,21 +139,6 @@ def _find_usual(
     if is_boundary[state] != is_boundary[usual] or num_differing > max_differing:
         return int(state)
     return usual
-
-
-@kernel
-def _num_live_bytes(next_state: Ints, symbol_class: NDArray[np.uint16]) -> Ints:
-    """How many bytes can follow each state."""
-    num_states, num_classes = next_state.shape
-    sizes = np.zeros(num_classes, np.int32)
-    for byte in range(NUM_BYTES):
-        sizes[symbol_class[byte]] += 1
-    num_live = np.zeros(num_states, np.int32)
-    for s in range(1, num_states):
-        for c in range(1, num_classes):
-            if next_state[s, c] != 0:
-                num_live[s] += sizes[c]
-    return num_live
 
 
 @kernel

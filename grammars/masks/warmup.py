@@ -15,7 +15,8 @@ from grammars.masks.compiled import AutomatonGrammar
 from grammars.masks.slice_cache import SliceCache
 from grammars.pushdown.actions import Goto
 from grammars.pushdown.layout import UNBOUNDED
-from grammars.pushdown.lexers import lexer_of, spelled_strings
+from grammars.pushdown.lexers import lexer_of
+from grammars.pushdown.spelled_strings import spelled_strings
 from grammars.pushdown.tables import AutomatonTables
 from grammars.pushdown.terminals import OtherKey, Strings
 from grammars.schema.formats import ENFORCED_FORMATS, LONG_TEXT, PLAIN_FORMATS
@@ -72,7 +73,7 @@ def _make_slices(vocabulary: Vocabulary) -> None:
     for terminal in _open_terminals():
         dfa = lexer_of((terminal,), CompileLimits().max_states, vocabulary.missing_bytes).dfa
         source = slices.find_source(dfa, dfa.run(b'"'))
-        found = None if source is None else slices.find(dfa, source)
+        found = slices.find(dfa, source)
         if found is not None:
             found[0].inner_row(UNBOUNDED)
 

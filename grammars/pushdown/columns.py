@@ -18,6 +18,7 @@ IS_CLOSED: Final = int(LexerColumn.IS_CLOSED)
 IS_BOUNDARY: Final = int(LexerColumn.IS_BOUNDARY)
 REACH: Final = int(LexerColumn.REACH)
 OWED: Final = int(LexerColumn.OWED)
+NUM_LEADING: Final = int(LexerColumn.NUM_LEADING)
 
 LEXER_START: Final = int(StateColumn.LEXER_START)
 ACTIONS: Final = int(StateColumn.ACTIONS)

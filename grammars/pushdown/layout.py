@@ -48,6 +48,7 @@ class LexerColumn(IntEnum):
     IS_BOUNDARY = 5
     REACH = 6  # bit l - 1 is set where label l can be reached; all bits where no window asks for it
     OWED = 7  # characters that a counted string needs at least from here on, see `automata.owed`
+    NUM_LEADING = 8  # bytes that do not lead to DEAD
 
 
 class StateColumn(IntEnum):
@@ -70,7 +71,7 @@ class TableArrays(NamedTuple):
     """What the kernels read, while `AutomatonTables.lock` is held; rows past the used ones are 0.
 
     Attributes:
-        lexers: int64, (lexer states, 8), see `LexerColumn`.
+        lexers: int64, (lexer states, 9), see `LexerColumn`.
         transitions: int32, flat; global lexer states.
         classes: uint16, flat.
         states: int64, (structural states, 11), see `StateColumn`.

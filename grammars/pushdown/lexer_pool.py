@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final
 
-from grammars.pushdown.columns import REACH
+from grammars.pushdown.columns import NUM_LEADING, REACH
 from grammars.pushdown.layout import FIRST_FAR_LABEL, MAX_WINDOW_LABELS, LexerColumn
 from grammars.pushdown.table_rows import owed_of, write_dfa
 
@@ -135,6 +135,10 @@ class LexerPool:
         far = self.far_labels(lexer_state)
         is_near = int(self._pools.lexers.array[lexer_state, REACH]) & window & NEAR_LABELS != 0
         return is_near or window >> far.start - 1 & (1 << len(far)) - 1 != 0
+
+    def num_leading(self, lexer_state: int) -> int:
+        """See `LexerColumn.NUM_LEADING`."""
+        return int(self._pools.lexers.array[lexer_state, NUM_LEADING])
 
     def row(self, lexer_state: int) -> tuple[int, ...]:
         """The columns of a lexer state, see `LexerColumn`."""

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, assert_never
 
 import numpy as np
 
-from grammars.automata import codepoint_dfa, json_string
 from grammars.automata.dfa import NO_LABEL, Dfa
 from grammars.automata.lexer import Lexer, LexerBuilder
 from grammars.automata.speakable import without_bytes
 from grammars.automata.string_rest import string_piece
 from grammars.byte_lru import ByteLru
 from grammars.pushdown.free_text import free_text_dfa
+from grammars.pushdown.spelled_strings import spelled_strings, spelled_tail
 from grammars.pushdown.terminals import (
     Key,
     Match,
@@ -28,6 +27,7 @@ from grammars.pushdown.terminals import (
     TextUntil,
     Word,
 )
+from grammars.pushdown.value_lexers import value_lexer
 from grammars.pushdown.word_lexers import word_lexer
 from grammars.schema.key_groups import undeclared_keys
 from grammars.schema.plans import AllBut
@@ -94,7 +94,7 @@ def _make_lexer(
         words = word_lexer(terminals, has_first=has_first)
         if words is not None and words.dfa.num_states <= max_states:
             return words
-    lexer = word_lexer(terminals)
+    lexer = word_lexer(terminals) or value_lexer(terminals, max_states)
     if lexer is None or lexer.dfa.num_states > max_states:
         lexer = write_lexer(terminals, max_states)
     dfa = without_bytes(lexer.dfa, missing_bytes)
@@ -235,28 +235,3 @@ class _Writer:
             known = self._builder.embed(LexerBuilder.start, dfa, counted=counted)
             self._embedded[dfa] = known
         return known
-
-
-@lru_cache(maxsize=1024)
-def spelled_strings(strings: StringSet, max_states: int, *, is_canonical: bool = False) -> Dfa:
-    """The strings of a set with their quotes.
-
-    All strings take every spelling of RFC 8259; a restricted set takes the canonical one: UTF-8,
-    with escapes only where they must be. All strings take that too where `is_canonical` says so.
-    """
-    every = codepoint_dfa.any_string()
-    content = every if strings.content is None else strings.content
-    if strings.is_counted:
-        content = content.with_length(strings.min_length, strings.max_length, max_states=max_states)
-    if content is every:
-        return json_string.any_json_string("canonical" if is_canonical else "any")
-    return json_string.json_string(content, max_states=max_states)
-
-
-@lru_cache(maxsize=64)
-def spelled_tail(rest: StringRest, max_states: int, *, is_counted: bool) -> Dfa:
-    """What is left of a string, canonical; its bounds are multiplied in unless they are counted."""
-    texts = rest.texts
-    if not is_counted:
-        texts = texts.with_length(rest.fewest, rest.most, max_states=max_states)
-    return json_string.json_string_tail(texts, max_states=max_states)

@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from grammars.automata.dfa import NUM_BYTES
 from grammars.automata.kernels import kernel
 from grammars.automata.owed import characters_owed
 from grammars.pushdown.columns import (
@@ -24,6 +25,7 @@ from grammars.pushdown.columns import (
     LABEL,
     LEXER_START,
     NUM_LABELS,
+    NUM_LEADING,
     NUM_SYMBOLS,
     OWED,
     POP,
@@ -92,16 +94,21 @@ def write_dfa(
     """
     num_states, num_classes = next_state.shape
     num_symbols = symbol_class.shape[0]
+    sizes = np.zeros(num_classes, np.int32)  # bytes of each class
     for i in range(num_symbols):
         classes[symbol + i] = symbol_class[i]
+        if i < NUM_BYTES:
+            sizes[symbol_class[i]] += 1
     for state in range(1, num_states):
         row = first + state - 1
         begin = transition + (state - 1) * num_classes
         is_closed = label[state] != 0
+        num_leading = np.int64(0)
         for column in range(num_classes):
             target = next_state[state, column]
             if target != 0:
                 is_closed = False
+                num_leading += sizes[column]
                 transitions[begin + column] = target + first - 1
             else:
                 transitions[begin + column] = 0
@@ -113,6 +120,7 @@ def write_dfa(
         lexers[row, IS_BOUNDARY] = is_boundary[state]
         lexers[row, REACH] = _EVERY_LABEL
         lexers[row, OWED] = owed[state]
+        lexers[row, NUM_LEADING] = num_leading
 
 
 @kernel

@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 _WORD_BITS: Final = 64
 _NUM_STATE_COLUMNS: Final = len(StateColumn)
 
+_UNCOUNTED: Final = (0, None)
+
 _STATE_BYTES: Final = 3000
 """What an `Expander` keeps of a state, about (measured with tracemalloc over 80 schemas)."""
 
@@ -66,6 +68,7 @@ class AutomatonTables:
         self.lock = threading.RLock()
         self._pools = ArrayPools(max_bytes)
         self.lexers = LexerPool(self._pools, self.lock)
+        self._count_bounds: dict[int, tuple[int, int | None]] = {}  # of states that count
         self._outcomes: list[int] = []
         self._outcome_ids: dict[int, int] = {}
 
@@ -147,6 +150,8 @@ class AutomatonTables:
             far_set = self._add_far_set(far, num_labels) if far else 0
             state = self._pools.reserve(self._pools.states, 1)
             self._pools.keep(_STATE_BYTES)
+            if count_min > 0 or count_max is not None:
+                self._count_bounds[state] = count_min, count_max
             arrays = self.arrays()
             write_state(
                 arrays.states,
@@ -252,6 +257,10 @@ class AutomatonTables:
     def lexer_start(self, state: int) -> int:
         """The lexer state in which a structural state begins."""
         return int(self._pools.states.array[state, LEXER_START])
+
+    def count_bounds(self, state: int) -> tuple[int, int | None]:
+        """The fewest and the most characters of a counted string that a state reads."""
+        return self._count_bounds.get(state, _UNCOUNTED)
 
     def state_row(self, state: int) -> tuple[int, ...]:
         """The columns of a structural state, see `StateColumn`."""

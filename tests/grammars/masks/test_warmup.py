@@ -28,7 +28,6 @@ KERNELS = {
 ENTRIES = (
     "_extends",
     "_find_usual",
-    "_num_live_bytes",
     "_preorder",
     "_reachable",
     "_runs",

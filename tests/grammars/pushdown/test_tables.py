@@ -31,6 +31,28 @@ def test_a_dfa_is_added_once_and_dead_stays_zero():
                 assert arrays.transitions[row[0] + column] == (base + local if local else 0)
 
 
+def test_a_lexer_state_knows_how_many_bytes_lead_on():
+    tables = AutomatonTables()
+    tables.lexers.add_dfa(after_dfa())
+    dfa = value_dfa(NUMBERS | STRINGS, 300, may_close=True)  # symbol 300 leads on, and is no byte
+    base = tables.lexers.add_dfa(dfa)
+    for state in range(1, dfa.num_states):
+        leading = [byte for byte in range(256) if dfa.step(state, byte)]
+        assert tables.lexers.num_leading(base + state) == len(leading)
+
+
+def test_states_know_their_bounds_of_characters():
+    tables = AutomatonTables()
+    start = tables.lexers.add_dfa(after_dfa()) + 1
+
+    def add(**bounds: int) -> int:
+        return tables.add_state(lexer_start=start, num_labels=3, is_final=False, **bounds)
+
+    states = [add(), add(count_min=2), add(count_max=0), add(count_min=1, count_max=9)]
+    bounds = [tables.count_bounds(state) for state in states]
+    assert bounds == [(0, None), (2, None), (0, 0), (1, 9)]
+
+
 def test_actions_and_resumes_are_missing_until_they_are_written():
     tables = AutomatonTables()
     start = tables.lexers.add_dfa(after_dfa()) + 1
