@@ -21,7 +21,6 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from grammars.automata.lexer import LexerBuilder
 from grammars.automata.number_automaton import (
     EQUAL,
     GREATER,
@@ -32,12 +31,10 @@ from grammars.automata.number_automaton import (
     multiples,
     plain_decimals,
 )
-from grammars.automata.operations import intersect, minimise
+from grammars.automata.operations import intersect
 from grammars.errors import InvalidGrammarError, LimitExceededError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from grammars.automata.dfa import Dfa
 
 _Bound: TypeAlias = "tuple[Decimal, tuple[int, ...]]"
@@ -84,7 +81,7 @@ def number_dfa(
     """
     is_canonical = spelling == "canonical"
     bounds = tuple(
-        (_checked(bound), orders)
+        (checked(bound), orders)
         for bound, orders in (
             (minimum, (EQUAL, GREATER)),
             (maximum, (LESS, EQUAL)),
@@ -126,43 +123,12 @@ def _bounded(
     return intersect(result, multiples(Step(1, 0), max_states=max_states), max_states=max_states)
 
 
-def numbers(
-    values: Iterable[Decimal | int],
-    *,
-    spelling: NumberSpelling = "canonical",
-    max_states: int = 50_000,
-) -> Dfa:
-    """A finite set of numbers, by value (1 and 1.0 are one number); label 1, minimal.
-
-    The canonical spelling has no exponent and no trailing zeros: `100`, `0.5`, never `1e2` or `-0`.
+def checked(value: Decimal | int) -> Decimal:
+    """The value as a Decimal that can be written out.
 
     Raises:
-        LimitExceededError: more than `max_states` states, or more than MAX_NUMBER_DIGITS digits in
-        a value.
+        LimitExceededError: it has more than MAX_NUMBER_DIGITS digits.
     """
-    builder = LexerBuilder(max_states)
-    for text in sorted({_plain(value) for value in values}):
-        for sign in ("", "-") if text == "0" and spelling == "every" else ("",):
-            state = builder.literal(builder.start, (sign + text).encode())
-            builder.accept(state, 0)
-            if spelling == "every":
-                zeros = builder.literal(state, b"0" if "." in text else b".0")
-                builder.epsilon(builder.literal(zeros, b"0"), zeros)
-                builder.accept(zeros, 0)
-    return minimise(builder.determinise().dfa)
-
-
-def _plain(value: Decimal | int) -> str:
-    """The canonical spelling."""
-    value = _checked(value)
-    if value == 0:
-        return "0"
-    text = f"{value:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def _checked(value: Decimal | int) -> Decimal:
-    """The value as a Decimal that can be written out."""
     if isinstance(value, int):
         if abs(value) >= 10**MAX_NUMBER_DIGITS:
             raise LimitExceededError("max_number_digits", MAX_NUMBER_DIGITS, "a number")
@@ -176,7 +142,7 @@ def _checked(value: Decimal | int) -> Decimal:
 
 def _step(multiple_of: Decimal | int, *, integer: bool) -> Step:
     """The step of the values: multiples of it are exactly the numbers asked for."""
-    value = _checked(multiple_of)
+    value = checked(multiple_of)
     if value <= 0:
         raise InvalidGrammarError("multipleOf must be greater than 0", keyword="multipleOf")
     numerator, denominator = value.as_integer_ratio()

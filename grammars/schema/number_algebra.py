@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from grammars.automata import json_number, operations, pattern_dfa
+from grammars.automata import json_number, number_list, operations, pattern_dfa
 from grammars.automata.scientific import scientific_numbers
 from grammars.automata.utf8_text import utf8_dfa
 
@@ -53,7 +53,7 @@ class NumberAlgebra:
 
     def among(self, values: Iterable[Decimal]) -> Dfa:
         """Exactly these numbers, by value."""
-        return json_number.numbers(values, spelling="every", max_states=self._max_states)
+        return number_list.numbers(values, spelling="every", max_states=self._max_states)
 
     def between(self, minimum: int | None, maximum: int | None, *, is_integer: bool) -> Dfa:
         """The numbers within bounds, which are no bounds where they are None."""

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grammars.automata.json_number import number_dfa, numbers
+from grammars.automata.json_number import number_dfa
 from grammars.automata.number_automaton import any_number
+from grammars.automata.number_list import numbers
 from grammars.automata.operations import difference, intersect, union
 from grammars.errors import InvalidGrammarError, LimitExceededError
 

@@ -7,7 +7,8 @@ from decimal import Decimal
 
 import pytest
 
-from grammars.automata.json_number import number_dfa, numbers
+from grammars.automata.json_number import number_dfa
+from grammars.automata.number_list import numbers
 from grammars.automata.operations import difference
 from grammars.automata.scientific import scientific_numbers
 

@@ -19,7 +19,7 @@ def loaded():
 
 warm_up()
 before = loaded()
-from grammars.automata import json_number, json_string, lexer, operations, pattern_dfa
+from grammars.automata import json_number, json_string, lexer, number_list, operations, pattern_dfa
 from grammars.automata.string_list import strings
 
 assert any(kernel == "_determinise" for _, kernel, _ in before)
@@ -32,7 +32,7 @@ builder = lexer.LexerBuilder(100)
 builder.accept(builder.byte_class(builder.start, b"ab"), 0)
 builder.determinise()
 json_number.number_dfa(minimum=-17, maximum=38, multiple_of=3, spelling="every")
-json_number.numbers([1, 2])
+number_list.numbers([1, 2])
 print(sorted(loaded() - before))
 """
 
