@@ -10,7 +10,7 @@ import numpy as np
 from grammars.automata.classes import build_dfa
 from grammars.automata.dfa import DEAD, NO_LABEL, NUM_BYTES, Dfa
 from grammars.automata.kernels import kernel
-from grammars.automata.rows import int_rows
+from grammars.automata.rows import take_rows
 from grammars.automata.subset import Nfa, SubsetTable, determinise
 from grammars.errors import LimitExceededError
 
@@ -65,6 +65,7 @@ class LexerBuilder:
         self._embeds: list[_Embed] = []
         self._accepts: list[tuple[int, int]] = []  # state, item
         self._unended: set[int] = set()  # items that end a piece, see `Dfa.num_ends`
+        self._is_used_up = False
 
     def new_state(self) -> int:
         """A state that nothing leads to yet."""
@@ -142,11 +143,13 @@ class LexerBuilder:
         self._accepts.append((state, item))
 
     def determinise(self) -> Lexer:
-        """The lexer: trimmed, with merged symbol classes.
+        """The lexer: trimmed, with merged symbol classes; called once, for it uses the lists up.
 
         Raises:
             LimitExceededError: it needs more than `max_states` states.
         """
+        assert not self._is_used_up, "a builder makes one lexer"
+        self._is_used_up = True
         only = self._only_embed()
         if only is not None:
             return only
@@ -190,7 +193,7 @@ class LexerBuilder:
         """The edge lists over atoms of symbols, and the atom of each symbol."""
         parts = [_literal_edges(self._literals)]
         if self._edges:
-            parts.append(int_rows(self._edges, 4).T.copy())  # rows, contiguous
+            parts.append(take_rows(self._edges, 4).T.copy())  # rows, contiguous
         for embed in self._embeds:
             edges = dfa_edges(embed.dfa.symbol_class, embed.dfa.next_state)
             edges[0] += embed.base
@@ -203,7 +206,7 @@ class LexerBuilder:
         is_first[high + 1] = 1
         is_first[0] = 0
         atom_of_symbol = np.cumsum(is_first[:num_symbols], dtype=np.int32)
-        epsilons = int_rows(self._epsilons, 2)
+        epsilons = take_rows(self._epsilons, 2)
         accepting = np.zeros(self._num_states, np.bool_)
         accepting[[state for state, _ in self._accepts]] = True
         nfa = Nfa(

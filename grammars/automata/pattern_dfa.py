@@ -28,7 +28,7 @@ from grammars.automata.pattern_nfa import (
     strip_end,
     strip_start,
 )
-from grammars.automata.rows import int_rows
+from grammars.automata.rows import take_rows
 from grammars.automata.subset import Nfa, determinise
 from grammars.automata.unicode_sets import WORD
 
@@ -156,8 +156,8 @@ def _subsets(
         for source, number, target in nfa.edges
         for low, high in partition.class_runs[number]
     ]
-    source, low, high, target = int_rows(edges, 4).T.copy()
-    epsilon_source, epsilon_target = int_rows(nfa.epsilons, 2).T.copy()
+    source, low, high, target = take_rows(edges, 4).T.copy()
+    epsilon_source, epsilon_target = take_rows(nfa.epsilons, 2).T.copy()
     accepting = np.zeros(nfa.num_states, np.bool_)
     accepting[nfa.accepting] = True
     group, rank = nfa.fellows() or (None, None)

@@ -13,7 +13,7 @@ import numpy as np
 
 from grammars.automata.letters import mask_of, members_of, runs_of
 from grammars.automata.obligations import NOTHING_OWED, Conjunction
-from grammars.automata.rows import int_rows
+from grammars.automata.rows import take_rows
 from grammars.automata.subset import Nfa
 from grammars.errors import LimitExceededError
 
@@ -102,8 +102,8 @@ class Unfolding:
         edges = self._edges + [
             (place, low, high, behind) for place, mask in self._ended for low, high in runs_of(mask)
         ]
-        source, low, high, target = int_rows(edges, 4).T.copy()
-        epsilon_source, epsilon_target = int_rows(self._epsilons, 2).T.copy()
+        source, low, high, target = take_rows(edges, 4).T.copy()
+        epsilon_source, epsilon_target = take_rows(self._epsilons, 2).T.copy()
         accepting = np.zeros(behind + 1, np.bool_)
         accepting[behind] = self._reads_end
         accepting[list(self.hits)] = True

@@ -82,10 +82,8 @@ def test_what_the_first_symbol_does_not_tell_apart_is_not_joined(parts, reason):
 def test_symbols_past_the_bytes_are_read_by_the_part_that_has_them():
     control = LexerBuilder(MAX_STATES)
     control.accept(control.symbol(control.start, 300), 0)
-    for parts in (
-        [control.determinise().dfa, matches("a")],
-        [matches("a"), control.determinise().dfa],
-    ):
+    dfa = control.determinise().dfa
+    for parts in ([dfa, matches("a")], [matches("a"), dfa]):
         joined = join(parts)
         assert joined is not None
         assert joined.step(joined.start, 300) != 0

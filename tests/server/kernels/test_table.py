@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
+
+import pytest
+
+from server.kernels.table import KERNELS
 
 # In a process of its own: other tests would have loaded the kernels already.
 SCRIPT = """
@@ -78,3 +83,10 @@ def test_a_server_compiles_no_kernel_that_was_compiled_ahead(tmp_path):
     )
     assert result.returncode == 0, result.stderr
     assert result.stdout == "compiled by the server: []\ntypes agree\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [(module, name) for module, kernels in KERNELS.items() for name in kernels]
+)
+def test_a_kernel_lets_other_threads_have_the_interpreter(module, name):
+    assert getattr(import_module(module), name).targetoptions["nogil"] is True
