@@ -15,6 +15,7 @@ from server.app import create_app
 from server.assembly import load_server
 from server.engine_process.client import ProcessEngine
 from server.errors import StartupError, UnavailableError
+from server.interpreter import share_interpreter
 from server.tracing import NoTracing
 from server.uvicorn_settings import check_certificate, uvicorn_config
 
@@ -54,6 +55,7 @@ def run_server(
         EngineError: the engine refuses the model or an option.
     """
     check_certificate(server_config)
+    share_interpreter()
     with _bind(server_config.host, server_config.port) as listener:  # told before the slow part
         loaded = load_server(
             model_folder, engine_config, server_config, process_config, announce=announce

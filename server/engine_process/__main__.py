@@ -13,13 +13,7 @@ from typing import Final
 
 from server.engine_process.channel import Channel, ChannelClosedError
 from server.engine_process.host import host_engine
-
-_SWITCH_INTERVAL_S: Final = 5e-5
-"""How long a compile may keep the interpreter while the step loop waits for it (Python: 5 ms).
-
-A step gives the interpreter away in each of its hundreds of tensor operations, and waits this long
-to get it back while a grammar compiles.
-"""
+from server.interpreter import share_interpreter
 
 _PR_SET_PDEATHSIG: Final = 1
 
@@ -28,7 +22,7 @@ def main() -> None:
     """Serve the engine on the inherited socket; ends when the other process does."""
     _die_with_parent()
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    sys.setswitchinterval(_SWITCH_INTERVAL_S)
+    share_interpreter()
     channel = Channel(socket.socket(fileno=int(sys.argv[1])))
     try:
         asyncio.run(_host(channel))
