@@ -130,10 +130,10 @@ class Applicators:
             yield (self._nodes.place_node(target),), union
         for member in self._object.branches("allOf") or ():
             yield (member,), union
-        any_of = self._object.branches("anyOf")
+        any_of = self._object.alternatives("anyOf")
         if any_of is not None:
             yield tuple(any_of), union
-        one_of = self._object.branches("oneOf")
+        one_of = self._object.alternatives("oneOf")
         if one_of is not None:
             yield tuple(one_of), self._exclusive.of
         if "not" in self._schema:

@@ -9,6 +9,7 @@ from grammars.automata import json_number
 from grammars.errors import GrammarError, InvalidGrammarError, LimitExceededError, UnsupportedError
 from grammars.schema.formats import ENFORCED_FORMATS
 from grammars.schema.keywords import KIND_OF_KEYWORD, SUPPORT, Support
+from grammars.schema.listed_branches import with_joined_lists
 from grammars.schema.pointers import escape
 from grammars.schema.value import ArrayShape, Count, ObjectShape, StringSet, Value
 
@@ -79,13 +80,19 @@ class SchemaObject:
 
     def branches(self, keyword: str) -> list[NodeId] | None:
         """The nodes of the subschemas listed under `keyword`; None where it is absent."""
-        if keyword not in self._schema:
+        given = self._listed(keyword)
+        if given is None:
             return None
-        given = self._schema[keyword]
-        if not isinstance(given, list) or not given:
-            raise self._invalid(keyword, "must be a non-empty array of schemas")
         place = self._at(keyword)
         return [self._child(f"{place}/{i}", item) for i, item in enumerate(given)]
+
+    def alternatives(self, keyword: str) -> list[NodeId] | None:
+        """As `branches`, for a union; those that only list constants are one node."""
+        given = self._listed(keyword)
+        if given is None:
+            return None
+        place = self._at(keyword)
+        return [self._child(place + pointer, item) for pointer, item in with_joined_lists(given)]
 
     def dependencies(self) -> Iterator[tuple[str, NodeId]]:
         """Keys whose presence demands something of the object, each with the node of what."""
@@ -98,6 +105,14 @@ class SchemaObject:
                 if keyword == "dependentRequired" or isinstance(demand, list):
                     demand = {"required": demand}
                 yield key, self._child(pointer, demand)
+
+    def _listed(self, keyword: str) -> list[Json] | None:
+        if keyword not in self._schema:
+            return None
+        given = self._schema[keyword]
+        if not isinstance(given, list) or not given:
+            raise self._invalid(keyword, "must be a non-empty array of schemas")
+        return given
 
     def keys_matching(self, pattern: str) -> CodePointDfa:
         """The keys in which a pattern is found."""
