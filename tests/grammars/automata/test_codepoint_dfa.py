@@ -1,3 +1,5 @@
+"""Sets of strings as automata over code points: a boolean algebra, with lengths in characters."""
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,3 +1,5 @@
+"""Strings as JSON spells them: every spelling, or the canonical one, of every text and no other."""
+
 import json
 
 import pytest
