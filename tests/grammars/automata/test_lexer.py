@@ -1,3 +1,5 @@
+"""Lexers of several items: what each state has accepted; literals and keys side by side."""
+
 import json
 
 import pytest
