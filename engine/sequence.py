@@ -1,4 +1,4 @@
-"""Sequence: what is going on with one request; owned by the engine's thread."""
+"""Sequence: the live state of one request; owned by the engine's thread."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MAX_SCORED_TOKENS: Final = 64
 
 @dataclass(slots=True, eq=False)
 class Sequence:
-    """The live state of a request.
+    """What was asked, what was generated so far, and what of it is in the KV pool.
 
     Args:
         request: what was asked.

@@ -1,4 +1,4 @@
-"""What is known of the caller of a request."""
+"""cache_salt: what tells the callers of requests apart."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _KEY_HEADERS: Final = ("authorization", "x-api-key")
 def cache_salt(request: Request) -> bytes:
     """The salt of a caller's cached prompts: callers with different keys share none.
 
-    So nobody can find out, by how long an answer takes, what another caller has sent. Callers take
-    turns by it too: so where keys are set it is of the key that was let in (`server.gate`), and
-    nothing else that a client sends makes it another caller.
+    So nobody can find out, by how long an answer takes, what another caller has sent. Callers also
+    take turns by their salts. Where keys are set it is made of the key that `server.gate` let in
+    and of nothing else, so no client can pass for several callers.
     """
     digest = getattr(request.state, "key_digest", None)
     if digest is None:

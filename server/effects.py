@@ -1,4 +1,4 @@
-"""Effects: which fields of a request bind its answer, and which find nothing to do in it."""
+"""Effects: which fields of a request constrain its answer, and which have no effect on it."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def idle_fields(
     document: Document | None,
     spec: GrammarSpec | None,
 ) -> Iterator[str]:
-    """The fields that other ones have left without effect; `spec` is the grammar of the answer.
+    """The fields that have no effect beside the others; `spec` is the grammar of the answer.
 
-    * Forced calls leave no text that a document could be.
-    * A stop string would cut a document or a call in the middle: it ends free text only.
-    * Free text has no end to be brought to.
-    * Only JSON has keys.
+    * A document's field where calls are forced: they leave no text that could be the document.
+    * `stop` where only a document or calls may be written: it would cut them in the middle.
+    * `on_length: "close"` with free text, which is complete wherever it ends.
+    * `property_order` where the answer has no JSON, whose keys it would order.
     """
     if document is not None and not tools.allows_text:
         yield document.param

@@ -49,15 +49,15 @@ class Gate:
     * Every answer has an `x-request-id` of our own making; one that a client sends is not used.
     * Once keys are set, every path but those above needs one, unknown paths too.
     * A key may have `max_requests_per_key` POSTs under way.
-    * Once the server drains, new requests are refused, but for those paths.
+    * Once the server drains, new requests are refused, except for those paths.
     * Whatever is raised below becomes an error body; the traceback goes to the log alone.
 
     Args:
         app: the application.
         config: keys, the limits of headers and of a key's requests.
         metrics: counts answers.
-        lifecycle: knows whether the server drains, and is told of requests under way.
-        tracing: is told of the client's trace.
+        lifecycle: knows whether the server drains, and counts requests under way.
+        tracing: continues the client's trace.
     """
 
     def __init__(

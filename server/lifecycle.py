@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 class Lifecycle:
-    """Serves until `drain` is called; then no new requests are taken, those under way are ended.
+    """Serves until `drain` is called; then no new requests are taken, and those under way go on.
 
-    All on one event loop, but for `drain`, which a signal handler may call.
+    All is called on one event loop, except `drain`, which a signal handler may call.
     """
 
     def __init__(self) -> None:

@@ -36,7 +36,7 @@ def cache_root(environment: Mapping[str, str]) -> Path:
 
 
 class ModelCache:
-    """Model folders under `root/models`, one a name.
+    """Model folders under `root/models`, one for each name.
 
     A folder is made beside its place and renamed into it, so readers never see half of one. A
     manifest inside says what it was made from and what belongs to it; a folder that does not agree
