@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from grammars.masks.ahead import always, expand_ahead
-from grammars.masks.completion import Completion
+from grammars.masks.closing import Closing
 from grammars.masks.configuration import ConfigurationTable
 from grammars.masks.distinct_configurations import DistinctConfigurations
 from grammars.masks.exploration import explore
@@ -24,6 +21,7 @@ from grammars.masks.token_symbols import build_token_symbols
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from grammars.device_tables import DeviceBudget, DeviceTables
@@ -109,6 +107,7 @@ class AutomatonGrammar:
                 is_plain=way == "reference",
             )
         )
+        self._closing = Closing(tables, expander, vocabulary, self._steps, self._distinct)
         self._num_steps = 0
         self._num_calls = 0  # of `_make_room`
         with tables.lock:
@@ -184,28 +183,13 @@ class AutomatonGrammar:
             return configuration.forced
 
     def num_tokens_to_complete(self, configuration: Configuration) -> int:
-        """How many tokens complete a text, see `Completion`.
+        """How many tokens complete a text, see `Closing`.
 
         Raises:
             GrammarError: the automaton cannot grow within its limits.
         """
         with self._tables.lock:
-            if configuration.num_to_complete is None:
-                configuration.num_to_complete = self._num_tokens_to_complete(configuration)
-            return configuration.num_to_complete
-
-    @cached_property
-    def _completion(self) -> Completion:
-        """Made for the first text that has to close."""
-        return Completion(self._tables, self._expander, self.vocabulary)
-
-    def _num_tokens_to_complete(self, configuration: Configuration) -> int:
-        if self._distinct is None or configuration.is_shared:
-            return self._completion.num_tokens(configuration)
-        return min(
-            num_bytes + self._completion.num_tokens(free)
-            for num_bytes, free in self._distinct.free_configurations(configuration)
-        )
+            return self._closing.num_tokens(configuration)
 
     def closing_words(self, configuration: Configuration, tokens_left: int) -> Bitmask:
         """The row of `GrammarMatcher.fill_closing_bitmask`.
@@ -215,17 +199,7 @@ class AutomatonGrammar:
         """
         with self._tables.lock:
             words = self.mask(configuration).words
-            # The shortest way to an end may write a key that is taken; another takes a token more.
-            num_spare = 0 if configuration.keys is None else 1
-            most = max(tokens_left - num_spare, self.num_tokens_to_complete(configuration)) - 1
-            if configuration.most_to_complete is None or configuration.most_to_complete > most:
-                ends, needed = self._needed_after(configuration, words)
-                configuration.most_to_complete = max(needed.values(), default=0)
-                if self._distinct is not None and not configuration.is_complete:
-                    most = max(most, min(needed.values()))  # the shortest way may be a repeat
-                far = [end for end, num_tokens in needed.items() if num_tokens > most]
-                words = words & ~_packed(np.isin(ends, far), len(words))
-            return words
+            return self._closing.words(configuration, words, tokens_left)
 
     def warm(self, num_actions: int, goes_on: Callable[[], bool] = always) -> int:
         """See `ExpandableGrammar`."""
@@ -247,32 +221,6 @@ class AutomatonGrammar:
         """
         with self._tables.lock:
             return self._steps.after_all(configuration)
-
-    def _needed_after(
-        self, configuration: Configuration, words: Bitmask
-    ) -> tuple[NDArray[np.int32], dict[int, int]]:
-        """What each token leads to, by number, and the tokens that complete the text from there."""
-        if configuration.point is None:
-            ends, following = self.successors(configuration.shared)
-        else:
-            ends, following = self._successors_one_by_one(configuration, words)
-        return ends, {
-            number: self.num_tokens_to_complete(after) for number, after in enumerate(following, 1)
-        }
-
-    def _successors_one_by_one(
-        self, configuration: Configuration, words: Bitmask
-    ) -> tuple[NDArray[np.int32], list[Configuration]]:
-        """`successors` of the tokens of a row, for any grammar; its plain reference."""
-        ends = np.zeros(self.vocabulary.padded_size, np.int32)
-        numbers: dict[Configuration, int] = {}
-        bits = np.unpackbits(words.view(np.uint8), bitorder="little")
-        for token_id in np.flatnonzero(bits).tolist():
-            if token_id not in self.vocabulary.end_token_ids:
-                after = self._step(configuration, token_id)
-                assert after is not None, "the row allows it"
-                ends[token_id] = numbers.setdefault(after, len(numbers) + 1)
-        return ends, list(numbers)
 
     def _step(self, configuration: Configuration, token_id: int) -> Configuration | None:
         if self._distinct is None:
@@ -314,10 +262,3 @@ class AutomatonGrammar:
 def _end_row(vocabulary: Vocabulary) -> NDArray[np.uint32]:
     """The row of the end tokens."""
     return row_of(vocabulary.end_token_ids, vocabulary.num_words)
-
-
-def _packed(is_set: NDArray[np.bool_], num_words: int) -> Bitmask:
-    """Flags by token id as a bitmask row."""
-    padded = np.zeros(32 * num_words, np.bool_)
-    padded[: len(is_set)] = is_set
-    return np.packbits(padded, bitorder="little").view(np.int32)

@@ -23,22 +23,21 @@ from grammars.pushdown.configs import (
 )
 from grammars.pushdown.items import Item, merged_items
 from grammars.pushdown.made_states import AtEnd, BeforeValue, InArray, InObject
-from grammars.pushdown.object_frames import find_object_frame
+from grammars.pushdown.object_states import ObjectStates
+from grammars.pushdown.template_states import TemplateStates, kinds_of
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
 
     from grammars.pushdown.configs import Config, ConfigTable
     from grammars.pushdown.items import Items
     from grammars.pushdown.layouts import JsonContext, Layout
     from grammars.pushdown.made_states import MadeState
     from grammars.pushdown.member_lexers import MemberLexers
-    from grammars.pushdown.object_frames import ObjectFrame
-    from grammars.pushdown.state_reader import Reading, StateReader
+    from grammars.pushdown.state_reader import StateReader
     from grammars.pushdown.tables import AutomatonTables
-    from grammars.pushdown.templates import KnownTemplates, Template
+    from grammars.pushdown.templates import KnownTemplates
     from grammars.pushdown.transitions import Transitions
-    from grammars.schema.plans import ArrayPlace, ObjectPlace
+    from grammars.schema.plans import ArrayPlace
     from grammars.schema.value import NodeId
 
 
@@ -84,14 +83,10 @@ class JsonStates:
         self._tables = tables
         self._configs = configs
         self._transitions = transitions
-        self._reader = reader
-        self._lexers = lexers
         self._made: dict[int, MadeState] = {}
-        self._templates = templates
-        self._frames: dict[Layout[ObjectPlace], ObjectFrame | None] = {}
+        self._templates = TemplateStates(tables, configs, reader, templates, max_states)
+        self._objects = ObjectStates(tables, lexers, self._templates, self._made, max_states)
         self._values: dict[tuple[JsonContext, NodeId, int], int] = {}
-        self._first_places: dict[tuple[int, ObjectFrame], int] = {}  # whose actions others share
-        self._members: dict[tuple[int, ObjectFrame, int, bool], int] = {}
         self._elements: dict[tuple[int, Layout[ArrayPlace], ArrayPlace], int | None] = {}
         self._insides: dict[tuple[JsonContext, NodeId, bool], int] = {}
 
@@ -103,14 +98,15 @@ class JsonStates:
         config = self._configs[item.config]
         match config:
             case ObjectMember(context, layout, place, is_first):
-                frame = self._frame(context, layout)
+                frame = self._objects.frame(context, layout)
                 if frame is None:
                     return None
-                return self._in_object(item.tags, frame, frame.number(place), is_first=is_first)
+                number = frame.number(place)
+                return self._objects.state(item.tags, frame, number, is_first=is_first)
             case ValueThen(context, node, then):
                 if not isinstance(self._configs[then], (Done, ObjectMember, ArrayElement)):
                     return None  # parts of a structure: where they meet has to be looked at
-                if self._value_template(context, node) is None:
+                if self._templates.find_for_value(context, node) is None:
                     return None
                 return self._before_value(
                     item.tags, context, node, states.state_of_items((Item(item.tags, then),))
@@ -155,7 +151,7 @@ class JsonStates:
                 context = frame.keys.context
                 node, key = frame.keys.member(label)
                 following = frame.after(place, key)
-                after = self._in_object(tags, frame, following, is_first=False)
+                after = self._objects.state(tags, frame, following, is_first=False)
                 target = self._before_value(tags, context, node, after)
                 if target is None:
                     then = self._configs.intern(frame.config(following, is_first=False))
@@ -180,54 +176,14 @@ class JsonStates:
         key = (context, node, then)
         state = self._values.get(key)
         if state is None:
-            template = self._value_template(context, node)
+            template = self._templates.find_for_value(context, node)
             if template is None:
                 return None
-            state = self._add(template, goto_labels=template.scalar_labels, goto_target=then)
+            state = self._templates.add(
+                template, goto_labels=template.scalar_labels, goto_target=then
+            )
             self._values[key] = state
             self._made[state] = BeforeValue(tags, context, node, then, template)
-        return state
-
-    def _value_template(self, context: JsonContext, node: NodeId) -> Template | None:
-        return self._template(_kinds(context, node), ValueThen(context, node, DONE))
-
-    def _template(self, kinds: Hashable, config: Config) -> Template | None:
-        def read() -> Reading:
-            return self._reader.read((Item(0, self._configs.intern(config)),))
-
-        return self._templates.find(kinds, read)
-
-    def _in_object(self, tags: int, frame: ObjectFrame, place: int, *, is_first: bool) -> int:
-        key = (tags, frame, place, is_first)
-        state = self._members.get(key)
-        if state is None:
-            state = self._new_in_object(tags, frame, place, is_first=is_first)
-            self._members[key] = state
-            self._made[state] = InObject(tags, frame, place, is_first)
-        return state
-
-    def _new_in_object(self, tags: int, frame: ObjectFrame, place: int, *, is_first: bool) -> int:
-        window, keys = frame.window(place), frame.keys
-        if window == keys.bracket:  # the end alone has a lexer of its own, the same for all
-            template = self._template("}", frame.config(place, is_first=is_first))
-            assert template is not None, "a bracket is a bracket"
-            return self._add(template, pop_labels=template.end_labels, pop_outcome=tags)
-        self._tables.check_num_states(self._max_states)
-        shared = keys.shared
-        dfa = shared.lexer.dfa
-        state = self._tables.add_state(
-            lexer_start=self._tables.lexers.add_dfa(dfa)
-            + (shared.first if is_first else dfa.start),
-            num_labels=len(keys.members),
-            is_final=False,
-            full_outcome=1,
-            window=window,
-            shares_actions_of=self._first_places.get((tags, frame)),
-            pop_labels=keys.bracket,
-            pop_outcome=tags,
-        )
-        if frame.shares_actions:
-            self._first_places.setdefault((tags, frame), state)
         return state
 
     def _in_array(self, tags: int, config: ArrayElement, states: ItemStates) -> int | None:
@@ -241,15 +197,15 @@ class JsonStates:
         if layout.has_distinct_texts or len(layout.steps(config.place)) > 1:
             return None
         values = tuple(self._transitions.element_values(config))
-        kinds = _kinds(values[0].context, values[0].node) if config.is_first and values else None
+        kinds = kinds_of(values[0].context, values[0].node) if config.is_first and values else None
         read = (config.context.gap, bool(values), layout.may_close(config.place), kinds)
-        template = self._template(read, config)
+        template = self._templates.find(read, config)
         if template is None:
             return None
         then = DEAD
         if config.is_first and values:
             then = states.state_of_items((Item(tags, values[0].then),))
-        state = self._add(
+        state = self._templates.add(
             template,
             goto_labels=template.scalar_labels,
             goto_target=then,
@@ -279,35 +235,3 @@ class JsonStates:
             items = merged_items(Item(1, self._configs.intern(config)) for config in opened)
             state = self._insides[key] = states.state_of_items(items)
         return state
-
-    def _frame(self, context: JsonContext, layout: Layout[ObjectPlace]) -> ObjectFrame | None:
-        if layout not in self._frames:
-            self._frames[layout] = find_object_frame(context, layout, self._lexers)
-        return self._frames[layout]
-
-    def _add(self, template: Template, **known: int) -> int:
-        self._tables.check_num_states(self._max_states)
-        return self._tables.add_state(
-            lexer_start=self._tables.lexers.add_dfa(template.dfa) + template.start,
-            num_labels=template.num_labels,
-            is_final=False,
-            full_outcome=1,
-            count_min=template.count_min,
-            count_max=template.count_max,
-            **known,
-        )
-
-
-def _kinds(context: JsonContext, node: NodeId) -> Hashable:
-    """What is equal for values that are read alike."""
-    value = context.graph.value(node)
-    return (
-        context.gap,
-        context.is_canonical,
-        value.has_null,
-        value.booleans,
-        value.numbers,
-        value.strings,
-        bool(value.objects),
-        bool(value.arrays),
-    )

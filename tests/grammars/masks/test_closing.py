@@ -227,7 +227,7 @@ def test_where_tokens_lead_is_the_same_one_by_one(name):
         row = np.zeros(tiny_vocabulary().num_words, np.int32)
         matcher.fill_bitmask(row)
         ends, following = grammar.successors(matcher._configuration)
-        plain_ends, plain = grammar._successors_one_by_one(matcher._configuration, row)
+        plain_ends, plain = grammar._closing._after_one_by_one(matcher._configuration, row)
         for token_id in range(tiny_vocabulary().padded_size):
             assert (ends[token_id] == 0) == (plain_ends[token_id] == 0)
             if ends[token_id]:

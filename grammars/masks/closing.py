@@ -1,0 +1,118 @@
+"""Closing: the tokens after which a text can still be completed in time, see decision 0013."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grammars.masks.completion import Completion
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from grammars.masks.configuration import Configuration
+    from grammars.masks.distinct_configurations import DistinctConfigurations
+    from grammars.masks.steps import Steps
+    from grammars.protocol import Bitmask
+    from grammars.pushdown.actions import Expander
+    from grammars.pushdown.tables import AutomatonTables
+    from grammars.vocabulary import Vocabulary
+
+
+class Closing:
+    """All methods need `AutomatonTables.lock`, and may raise what the expander raises.
+
+    Args:
+        tables: the automaton.
+        expander: makes what the tables lack.
+        vocabulary: the tokens.
+        steps: from one configuration to the next.
+        distinct: the same for texts that must differ, where there are such.
+    """
+
+    def __init__(
+        self,
+        tables: AutomatonTables,
+        expander: Expander,
+        vocabulary: Vocabulary,
+        steps: Steps,
+        distinct: DistinctConfigurations | None,
+    ) -> None:
+        self._tables = tables
+        self._expander = expander
+        self._vocabulary = vocabulary
+        self._steps = steps
+        self._distinct = distinct
+
+    @cached_property
+    def _completion(self) -> Completion:
+        """Made for the first text that has to close."""
+        return Completion(self._tables, self._expander, self._vocabulary)
+
+    def num_tokens(self, configuration: Configuration) -> int:
+        """How many tokens complete a text, see `Completion`."""
+        if configuration.num_to_complete is None:
+            configuration.num_to_complete = self._num_tokens(configuration)
+        return configuration.num_to_complete
+
+    def words(self, configuration: Configuration, allowed: Bitmask, tokens_left: int) -> Bitmask:
+        """Of the allowed tokens, those of `GrammarMatcher.fill_closing_bitmask`.
+
+        Args:
+            configuration: where the text is.
+            allowed: its mask.
+            tokens_left: how many tokens the text may still have.
+        """
+        # The shortest way to an end may write a key that is taken; another takes a token more.
+        num_spare = 0 if configuration.keys is None else 1
+        most = max(tokens_left - num_spare, self.num_tokens(configuration)) - 1
+        if configuration.most_to_complete is not None and configuration.most_to_complete <= most:
+            return allowed
+        ends, needed = self._needed_after(configuration, allowed)
+        configuration.most_to_complete = max(needed.values(), default=0)
+        if self._distinct is not None and not configuration.is_complete:
+            most = max(most, min(needed.values()))  # the shortest way may be a repeat
+        far = [end for end, num_tokens in needed.items() if num_tokens > most]
+        return allowed & ~_packed(np.isin(ends, far), len(allowed))
+
+    def _num_tokens(self, configuration: Configuration) -> int:
+        if self._distinct is None or configuration.is_shared:
+            return self._completion.num_tokens(configuration)
+        return min(
+            num_bytes + self._completion.num_tokens(free)
+            for num_bytes, free in self._distinct.free_configurations(configuration)
+        )
+
+    def _needed_after(
+        self, configuration: Configuration, allowed: Bitmask
+    ) -> tuple[NDArray[np.int32], dict[int, int]]:
+        """What each token leads to, by number, and the tokens that complete the text from there."""
+        if configuration.point is None:
+            ends, following = self._steps.after_all(configuration.shared)
+        else:
+            ends, following = self._after_one_by_one(configuration, allowed)
+        return ends, {number: self.num_tokens(after) for number, after in enumerate(following, 1)}
+
+    def _after_one_by_one(
+        self, configuration: Configuration, allowed: Bitmask
+    ) -> tuple[NDArray[np.int32], list[Configuration]]:
+        """`Steps.after_all` of the tokens of a row, for any grammar; its plain reference."""
+        step = self._steps.after if self._distinct is None else self._distinct.step
+        ends = np.zeros(self._vocabulary.padded_size, np.int32)
+        numbers: dict[Configuration, int] = {}
+        bits = np.unpackbits(allowed.view(np.uint8), bitorder="little")
+        for token_id in np.flatnonzero(bits).tolist():
+            if token_id not in self._vocabulary.end_token_ids:
+                after = step(configuration, token_id)
+                assert after is not None, "the row allows it"
+                ends[token_id] = numbers.setdefault(after, len(numbers) + 1)
+        return ends, list(numbers)
+
+
+def _packed(is_set: NDArray[np.bool_], num_words: int) -> Bitmask:
+    """Flags by token id as a bitmask row."""
+    padded = np.zeros(32 * num_words, np.bool_)
+    padded[: len(is_set)] = is_set
+    return np.packbits(padded, bitorder="little").view(np.int32)
