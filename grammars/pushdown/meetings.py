@@ -17,7 +17,7 @@ from grammars.automata.string_rest import spelling_weight
 from grammars.pushdown.transitions import member_terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from grammars.pushdown.layouts import JsonContext
     from grammars.pushdown.terminals import Terminal
@@ -45,7 +45,7 @@ def check_meetings(
         LimitExceededError: some keys that meet need more states than a lexer may have.
     """
     graph = context.graph
-    if not graph.has_key_classes:
+    if not graph.has_key_classes or _are_few(_all_languages(context)):
         return
     first: _Meeting = frozenset((graph.root,))
     pending, seen = [first], {first}
@@ -66,7 +66,13 @@ def check_meetings(
                 pending.append(meeting)
 
 
-def _are_few(languages: list[CodePointDfa]) -> bool:
+def _all_languages(context: JsonContext) -> set[CodePointDfa]:
+    """The languages of keys of all objects, whether they meet or not; plain schemas have none."""
+    layouts = map(context.object_layout, context.graph.evaluated_objects)
+    return {key for layout in layouts for key in layout.keys if isinstance(key, CodePointDfa)}
+
+
+def _are_few(languages: Collection[CodePointDfa]) -> bool:
     """Whether keys of some languages surely are few states in one lexer."""
     num_states = sum(keys.num_states * spelling_weight(keys) for keys in languages)
     return max(num_states, prod(keys.num_states for keys in languages)) <= _FEW_STATES
@@ -76,7 +82,7 @@ def _members(values: list[Value]) -> Iterator[set[NodeId]]:
     """The nodes that meet one place further in."""
     objects = [shape for value in values for shape in value.objects]
     if objects:
-        names = {name for shape in objects for name, _ in shape.properties}
+        names = {name for shape in objects for name in shape.declared}
         for name in names:
             yield {shape.member(name) for shape in objects}
         yield {node for shape in objects for node in _undeclared(shape)}

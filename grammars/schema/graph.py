@@ -129,15 +129,18 @@ class ValueGraph:
     @property
     def has_owed_keys(self) -> bool:
         """Whether a reachable node has objects that may need several keys not named in it."""
+        return any(num_owed_keys(shape) > 1 for shape in self.evaluated_objects)
+
+    @property
+    def evaluated_objects(self) -> list[ObjectShape]:
+        """The objects of all reachable nodes but those of plain schemas."""
         values = self._values.all_settled.values()
-        shapes = [shape for value in values for shape in value.objects]
-        return any(num_owed_keys(shape) > 1 for shape in shapes)
+        return [shape for value in values for shape in value.objects]
 
     @property
     def has_key_classes(self) -> bool:
         """Whether a reachable node has objects with languages of keys (`patternProperties`)."""
-        values = self._values.all_settled.values()
-        return any(shape.classes for value in values for shape in value.objects)
+        return any(shape.classes for shape in self.evaluated_objects)
 
     def is_productive(self, node: NodeId) -> bool:
         """Whether some JSON value satisfies the node."""
