@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from server.chat.metered.budget import RenderLimits
 from server.chat.prompt import PromptBuilder
 from server.chat.template import ChatTemplate
 from server.collector import collected_when_idle
@@ -77,7 +78,7 @@ def load_server(
     engine = loaded.engine
     announce(f"Engine: {_facts(engine)}")
     try:
-        template = ChatTemplate(loaded.tokenizer)
+        template = ChatTemplate(loaded.tokenizer, RenderLimits.of(server_config))
     except ValueError as error:
         raise StartupError(f"{model_folder.name} cannot be served: {error}") from error
     model = _served_model(names, aliases, engine, loaded.vocabulary, server_config)

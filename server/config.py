@@ -89,6 +89,9 @@ class ServerConfig:
         max_number_chars: characters of a number in a body.
         max_messages: messages of a chat.
         max_tools: tools of a request.
+        max_template_steps: work of the model's chat template for one prompt, in parts of it that
+            are run; ordinary chats take some 500 a message.
+        max_template_chars: characters of all texts that it makes for one prompt.
         max_stop_strings: stop strings of a request.
         max_stop_string_chars: characters of one stop string.
         max_stop_token_ids: ids in `stop_token_ids`.
@@ -138,6 +141,8 @@ class ServerConfig:
     max_number_chars: int = 1_000
     max_messages: int = 10_000
     max_tools: int = 256
+    max_template_steps: int = 20_000_000
+    max_template_chars: int = 128 * 2**20
     max_stop_strings: int = 16
     max_stop_string_chars: int = 1_024
     max_stop_token_ids: int = 64

@@ -16,11 +16,13 @@ from engine.output import FinishReason
 from engine.request import Request, SamplingParams
 from grammars.backends.base import BACKEND_NAMES, get_backend
 from grammars.spec import Cfg, Choice, JsonObject, JsonSchema, Regex
+from server.chat.metered.budget import RenderLimits
 from server.chat.prompt import PromptBuilder
 from server.chat.template import ChatTemplate
 from server.commands.flags import add_flags, read_flags
 from server.commands.schema_file import read_schema
 from server.commands.vocabulary import load_vocabulary
+from server.config import ServerConfig
 from server.models.catalog import DEFAULT_MODEL
 from server.models.progress import TerminalProgress
 from server.models.resolve import resolve_model
@@ -159,7 +161,9 @@ def _spec(parsed: argparse.Namespace) -> GrammarSpec | None:
 def _prompt_token_ids(prompt: str, folder: Path, engine: Engine) -> tuple[int, ...]:
     """The prompt as one user message, in the model's own chat template."""
     prompts = PromptBuilder(
-        ChatTemplate(PreTrainedTokenizerFast.from_pretrained(folder)),
+        ChatTemplate(
+            PreTrainedTokenizerFast.from_pretrained(folder), RenderLimits.of(ServerConfig())
+        ),
         (folder / "tokenizer.json").read_text(encoding="utf-8"),
         max_model_len=engine.config.max_model_len,
     )

@@ -13,6 +13,7 @@ from transformers import PreTrainedTokenizerFast
 
 from grammars.compile import compile_grammar
 from server.app import create_app
+from server.chat.metered.budget import RenderLimits
 from server.chat.prompt import PromptBuilder
 from server.chat.template import ChatTemplate
 from server.config import ServerConfig
@@ -83,9 +84,12 @@ def tokenizer_json(controls: tuple[str, ...] = CONTROLS) -> str:
     return byte_vocabulary(controls)._source.decode()
 
 
-def chat_template(source: str, controls: tuple[str, ...] = CONTROLS) -> ChatTemplate:
+def chat_template(
+    source: str, controls: tuple[str, ...] = CONTROLS, config: ServerConfig | None = None
+) -> ChatTemplate:
     tokenizer = Tokenizer.from_str(tokenizer_json(controls))
-    return ChatTemplate(PreTrainedTokenizerFast(tokenizer_object=tokenizer, chat_template=source))
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, chat_template=source)
+    return ChatTemplate(fast, RenderLimits.of(config or ServerConfig()))
 
 
 def prompt_builder(
@@ -94,9 +98,10 @@ def prompt_builder(
     *,
     max_model_len: int = 20_000,
     tool_format: ToolFormatName = "auto",
+    config: ServerConfig | None = None,
 ) -> PromptBuilder:
     return PromptBuilder(
-        chat_template(source, controls),
+        chat_template(source, controls, config),
         tokenizer_json(controls),
         max_model_len=max_model_len,
         tool_format=tool_format,
@@ -119,7 +124,11 @@ def make_services(
         config=config,
         model=ServedModel(names, 1_700_000_000, max_model_len, "fp_test"),
         prompts=prompt_builder(
-            template, controls, max_model_len=max_model_len, tool_format=config.tool_format
+            template,
+            controls,
+            max_model_len=max_model_len,
+            tool_format=config.tool_format,
+            config=config,
         ),
         vocabulary=vocabulary,
         compiler=GrammarCompiler(

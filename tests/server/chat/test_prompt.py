@@ -13,9 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
+from server.chat.metered.budget import RenderLimits
 from server.chat.prompt import PromptBuilder
 from server.chat.template import ChatTemplate
 from server.chat.thinking import Thinking
+from server.config import ServerConfig
 from server.errors import RequestError
 from server.request_errors import ContextLengthError
 from server.wire.policy import parse_chat_request
@@ -320,7 +322,9 @@ def tokenizer(request, tmp_path_factory):
 
 def real_builder(tokenizer) -> PromptBuilder:
     source = tokenizer.backend_tokenizer.to_str()
-    return PromptBuilder(ChatTemplate(tokenizer), source, max_model_len=8192)
+    return PromptBuilder(
+        ChatTemplate(tokenizer, RenderLimits.of(ServerConfig())), source, max_model_len=8192
+    )
 
 
 def test_ordinary_prompts_have_the_ids_of_the_tokenizer_itself(tokenizer):

@@ -1,0 +1,1 @@
+"""Metered: a Jinja environment in which every rendering has a budget of counted work."""
