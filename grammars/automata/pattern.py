@@ -30,6 +30,10 @@ from grammars.automata.pattern_reader import PatternReader
 from grammars.automata.unicode_sets import DOT
 from grammars.errors import InvalidGrammarError, LimitExceededError
 
+MAX_PATTERN_CHARS: Final = 2**20
+"""Of any length, a pattern of millions of characters would be read for seconds, and then be refused
+for its states."""
+
 MAX_PATTERN_DEPTH: Final = 100
 """Groups inside groups, at most; those that add nothing to what is in them are not counted."""
 
@@ -40,8 +44,9 @@ _QUANTIFIER = re.compile(r"[*+?]|\{(?P<minimum>[0-9]+)(?P<comma>,(?P<maximum>[0-
 _NO_MINIMUM = re.compile(r"\{,[0-9]+\}")  # a literal to Annex B, a quantifier to Python
 _LOOK = re.compile(r"<?[=!]")
 _GROUP_NAME = re.compile(r"<([^>]*)>")
-_LITERALS = re.compile(r"[^\\^$.*+?()\[\]{}|]+(?![*+?{])")
-"""Characters that mean themselves, but for one that may be repeated."""
+_LITERALS = re.compile(r"[^\\^$.*+?()\[\]{}|]{1,4096}(?![*+?{])")
+"""Characters that mean themselves, but for one that may be repeated; so many that reading them does
+not keep the interpreter from other threads."""
 
 _PLAIN_CLASS = re.compile(r"[^\\\]]{0,64}\]")
 """What follows the bracket of a class without escapes; patterns have the same few over and over."""
@@ -62,8 +67,12 @@ def parse_pattern(text: str, *, pointer: str = "") -> Node:
     Raises:
         InvalidGrammarError: malformed; the reason has the offset in characters.
         UnsupportedError: a construct that is not enforced; the reason names it and its offset.
-        LimitExceededError: groups nested deeper than MAX_PATTERN_DEPTH or MAX_OPEN_GROUPS.
+        LimitExceededError: longer than MAX_PATTERN_CHARS, or groups nested deeper than
+            MAX_PATTERN_DEPTH or MAX_OPEN_GROUPS.
     """
+    if len(text) > MAX_PATTERN_CHARS:
+        what = f"a pattern of {len(text)} characters"
+        raise LimitExceededError("max_pattern_chars", MAX_PATTERN_CHARS, what)
     return _Parser(PatternReader(text, pointer)).parse()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 from grammars.cfg.follow import Follows, live_bytes
 from grammars.cfg.gbnf import read_gbnf
@@ -15,6 +15,7 @@ from grammars.cfg.longest_match import check_longest_match
 from grammars.cfg.network import build_network
 from grammars.cfg.parsing import Parser, Scan
 from grammars.cfg.spelling import JSON_CONTENT, UTF8, lead_bytes_of
+from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
     from grammars.cfg.items import Items
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from grammars.cfg.syntax import Grammar
     from grammars.limits import CompileLimits
     from grammars.spec import Cfg
+
+MAX_GRAMMAR_CHARS: Final = 2**21
+"""Twice what 50,000 rules take; of any length, a grammar would be read for many seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +137,11 @@ def read_grammar(spec: Cfg) -> Grammar:
 
     Raises:
         GrammarError: the grammar is malformed, or holds what is refused by name.
+        LimitExceededError: it is longer than MAX_GRAMMAR_CHARS.
     """
+    if len(spec.text) > MAX_GRAMMAR_CHARS:
+        what = f"a grammar of {len(spec.text)} characters"
+        raise LimitExceededError("max_grammar_chars", MAX_GRAMMAR_CHARS, what)
     match spec.syntax:
         case "gbnf":
             return read_gbnf(spec.text)

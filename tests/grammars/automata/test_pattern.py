@@ -144,6 +144,7 @@ def test_a_construct_that_is_not_enforced_is_refused_by_name(pattern, construct)
 @pytest.mark.parametrize(
     ("pattern", "limit"),
     [
+        ("a" * (2**20 + 1), "max_pattern_chars"),
         ("(" * 200_000, "max_open_groups"),
         ("(x" * 102 + ")" * 102, "max_pattern_depth"),
         ("(" * 101 + "a" + ")*" * 101, "max_pattern_depth"),
@@ -182,3 +183,12 @@ def test_a_hostile_looking_pattern_has_a_small_automaton(pattern, num_states):
 
 def test_depth_up_to_the_limit_is_read():
     assert fullmatch("(" * 100 + "a" + ")*" * 100).accepts("aaa")
+
+
+@pytest.mark.parametrize("size", [4095, 4096, 4097, 9000])
+def test_a_long_run_of_characters_is_read_whole_and_its_last_may_be_repeated(size):
+    text = "ab" * (size // 2)
+    found = fullmatch(f"{text}c*")
+    for end in ("", "c", "cc"):
+        assert found.accepts(text + end)
+    assert not found.accepts(text[:-1])

@@ -129,6 +129,7 @@ def test_a_grammar_without_a_text_is_refused(text):
 @pytest.mark.parametrize(
     ("text", "limit"),
     [
+        (f'root ::= "{"a" * 2**21}"', "max_grammar_chars"),
         ('root ::= "a"{1000000000}', "max_states"),
         ('root ::= (("a"{1000}){1000}){1000}', "max_states"),
         ('root ::= x{1000000000}\nx ::= "a" | "(" x ")"', "max_states"),
