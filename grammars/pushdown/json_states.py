@@ -27,7 +27,6 @@ from grammars.pushdown.object_states import ObjectStates
 from grammars.pushdown.template_states import TemplateStates, kinds_of
 
 if TYPE_CHECKING:
-
     from grammars.pushdown.configs import Config, ConfigTable
     from grammars.pushdown.items import Items
     from grammars.pushdown.layouts import JsonContext, Layout
