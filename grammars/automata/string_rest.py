@@ -134,7 +134,8 @@ def _make_piece(rest: StringRest, length: int, *, is_open: bool, max_states: int
     num_left = len(unfolded.left)
     accepting = content.accepting[unfolded.states] & (unfolded.number >= rest.fewest)
     accepting[len(accepting) - num_left :] = False  # the closing quote is read by what is left
-    table = unfolded.next_state
+    table = np.zeros((len(unfolded.states), unfolded.next_state.shape[1]), np.int32)
+    table[: len(unfolded.next_state)] = unfolded.next_state
     piece = with_merged_classes(content.range_start, content.range_class, table, 1, accepting)
     spelled, atom_of_byte = spell_content(
         piece, "canonical", max_states=max_states, what="a piece of a JSON string"
@@ -170,7 +171,8 @@ class _Unfolded(NamedTuple):
     Attributes:
         states: int32, (num_pairs,); of the content. Pair 0 is DEAD and pair 1 the start.
         first: int32, (length + 2,); pairs first[n] .. first[n + 1] - 1 are after n characters.
-        next_state: int32, (num_pairs, num_classes); pairs. The last ones lead nowhere.
+        next_state: int32, (first[length], num_classes); pairs. Those after `length` characters, the
+            last ones, have no rows: they lead nowhere.
     """
 
     states: NDArray[np.int32]
@@ -214,9 +216,10 @@ def _unfold_rest(rest: StringRest, max_length: int, max_pairs: int) -> _Unfolded
     states, first, table, length = _unfold(
         *known.edges, known.num_classes, rest.state, *bounds, max_length, max_pairs
     )
-    num_pairs = first[length + 1]
     return _Unfolded(
-        states[:num_pairs].copy(), first[: length + 2].copy(), table[:num_pairs].copy()
+        states[: first[length + 1]].copy(),
+        first[: length + 2].copy(),
+        table[: first[length]].copy(),
     )
 
 
@@ -247,7 +250,7 @@ def _unfold(
     """
     capacity = 64
     states = np.zeros(capacity, np.int32)
-    table = np.zeros((capacity, num_classes), np.int32)
+    table = np.zeros((2, num_classes), np.int32)
     slots = np.zeros(4 * capacity, np.int32)  # the last pair of each state, by open addressing
     first = np.zeros(max_length + 2, np.int32)
     states[1] = start
@@ -257,7 +260,11 @@ def _unfold(
     length = 0
     while length < max_length and first[length] < num_pairs and num_pairs <= max_pairs:
         length += 1
+        if first[length] > len(table):
+            table = grown_rows(table, max(first[length], 2 * len(table)))
         for pair in range(first[length - 1], first[length]):
+            if num_pairs > max_pairs and length > 1:
+                break
             for e in range(edge_first[states[pair]], edge_first[states[pair] + 1]):
                 target = edge_target[e]
                 if most >= 0 and length + shortest[target] > most:
@@ -267,7 +274,6 @@ def _unfold(
                     if num_pairs == capacity:
                         capacity *= 2
                         states = grown(states, capacity)
-                        table = grown_rows(table, capacity)
                         slots = np.zeros(4 * capacity, np.int32)
                         for known in range(1, num_pairs):
                             slots[_pair_slot(slots, states, states[known])] = known
@@ -279,10 +285,6 @@ def _unfold(
         first[length + 1] = num_pairs
     if num_pairs > max_pairs and length > 1:  # the last character was one too many
         length -= 1
-        num_pairs = first[length + 1]
-        for pair in range(first[length], num_pairs):
-            for c in range(num_classes):
-                table[pair, c] = 0
     return states, first, table, length
 
 
