@@ -54,7 +54,7 @@ class RowPool:
     def __init__(self, end_row: NDArray[np.uint32], row_ids: Iterator[int]) -> None:
         self.end_row = end_row
         self._row_ids = row_ids
-        self._rows: dict[int, list[MaskRow]] = {}  # by fingerprint
+        self._rows: dict[int, list[tuple[bytes, MaskRow]]] = {}  # by fingerprint
         self._num_bytes = 0
 
     @property
@@ -67,11 +67,11 @@ class RowPool:
         code, has_text = _digest(words, self.end_row)
         alike = self._rows.setdefault(int(code), [])
         content = words.tobytes()
-        for known in alike:
-            if known.words.tobytes() == content:
-                return known
+        for known, row in alike:
+            if known == content:
+                return row
         row = MaskRow(next(self._row_ids), np.frombuffer(content, np.int32), bool(has_text))
-        alike.append(row)
+        alike.append((content, row))
         self._num_bytes += len(content)
         return row
 
