@@ -15,6 +15,8 @@ class CompileLimits:
         max_alternatives: object or array shapes of one value, side by side as in `anyOf`.
         max_products: shapes that a combination of unions comes to (`allOf` of `anyOf`, `oneOf` with
             overlaps, `not`), after all that is seen to be empty or superfluous is left out.
+        max_comparisons: members of objects that are looked at where unions are combined, over the
+            whole schema.
         max_structural_states: structural states of one grammar, made lazily while it is used.
         max_table_bytes: bytes of automaton tables of one grammar. Where a text comes to that in the
             middle, it goes on in fresh tables.
@@ -36,6 +38,7 @@ class CompileLimits:
     max_schema_nodes: int = 100_000
     max_alternatives: int = 1_000
     max_products: int = 512
+    max_comparisons: int = 1_000_000
     max_structural_states: int = 1_000_000
     max_table_bytes: int = 256 * 1024 * 1024
     renew_table_bytes: int = 64 * 1024 * 1024

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from grammars.schema.branch_tags import BranchTags
+from grammars.schema.overlaps import Overlaps
 from grammars.schema.value import Value
 
 if TYPE_CHECKING:
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from grammars.schema.combine import ValueAlgebra
     from grammars.schema.node_algebra import NodeAlgebra
     from grammars.schema.value import NodeId
-
-_DEPTH: Final = 3
-"""How many levels down two branches are compared before they are taken to overlap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +28,8 @@ class ExclusiveUnion:
     """Makes unions of what is in one branch and in no other.
 
     Scalars are counted, half of the branches against the other half. Objects and arrays that
-    exclude each other, as tagged unions do, are united as they are; only from branches that may
-    overlap the others are taken away.
+    exclude each other, as tagged unions do, are united as they are; from a branch only those are
+    taken away that may overlap what is left of it.
 
     Args:
         algebra: operations on values.
@@ -47,7 +44,7 @@ class ExclusiveUnion:
         try_evaluate: Callable[[NodeId], Value | None],
     ) -> None:
         self._algebra = algebra
-        self._tags = BranchTags(nodes)
+        self._nodes = nodes
         self._try_evaluate = try_evaluate
 
     def of(self, branches: list[Value]) -> Value:
@@ -70,38 +67,16 @@ class ExclusiveUnion:
         return _Tally(once, self._algebra.union([a.any, b.any]))
 
     def _exclusive_shapes(self, branches: list[Value]) -> Iterator[Value]:
-        overlaps = [set[int]() for _ in branches]
-        for i, j in self._tags.pairs(branches):
-            both = self._algebra.intersect(branches[i], branches[j])
-            if not self._is_surely_empty(both, _DEPTH):
-                overlaps[i].add(j)
-                overlaps[j].add(i)
-        for branch, others in zip(branches, overlaps, strict=True):
+        overlaps = Overlaps(branches, self._algebra, self._nodes, self._try_evaluate)
+        for number, branch in enumerate(branches):
             value = branch
-            for j in sorted(others):
-                value = self._but(value, branches[j])
+            others = overlaps.with_part(number, value)
+            while others:
+                other = others.pop(0)
+                if overlaps.between(number, other):
+                    value = self._but(value, branches[other])
+                    others = [j for j in overlaps.with_part(number, value) if j > other]
             yield value
 
     def _but(self, value: Value, other: Value) -> Value:
         return value if value.is_empty else self._algebra.difference(value, other)
-
-    def _is_surely_empty(self, value: Value, depth: int) -> bool:
-        if value.has_scalar:
-            return False
-        for shape in value.objects:
-            needed = (shape.member(key) for key in shape.required)
-            if not any(self._is_surely_unsatisfiable(node, depth) for node in needed):
-                return False
-        for array in value.arrays:
-            elements = (
-                array.element(i) for i in range(min(array.min_items, len(array.prefix) + 1))
-            )
-            if not any(self._is_surely_unsatisfiable(node, depth) for node in elements):
-                return False
-        return True
-
-    def _is_surely_unsatisfiable(self, node: NodeId, depth: int) -> bool:
-        if depth == 0:
-            return False
-        value = self._try_evaluate(node)
-        return value is not None and self._is_surely_empty(value, depth - 1)

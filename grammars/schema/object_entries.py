@@ -66,7 +66,7 @@ class ObjectEntries:
         self._conjoin = conjoin
         self._languages = languages
         self._max_witness_sets = limits.max_witness_sets
-        members = dict(shape.properties)
+        members = shape.declared
         names = tuple(dict.fromkeys((*members, *shape.required)))
         required = frozenset(shape.required)
         self.declared = [

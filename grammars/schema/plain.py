@@ -175,11 +175,11 @@ class PlainSchemas:
         if "object" in types:
             shape = self._object(place, schema)
             objects = (shape,)
-            members = tuple(node for _, node in shape.properties)
+            members = tuple(shape.declared.values())
             if shape.additional != self._nodes.nothing:
                 members = (*members, shape.additional)
             if shape.required:
-                needed = tuple(map(dict(shape.properties).__getitem__, shape.required))
+                needed = tuple(map(shape.declared.__getitem__, shape.required))
         if "array" in types:
             array = self._array(place, schema)
             arrays = (array,)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import islice, starmap
 from typing import TYPE_CHECKING
 
+from grammars.errors import LimitExceededError
 from grammars.schema.key_languages import KeyLanguages
 from grammars.schema.value import ArrayShape, Count, KeyClass, ObjectShape
 
@@ -36,6 +37,8 @@ class ShapeAlgebra:
         self._anything = nodes.anything
         self._nothing = nodes.nothing
         self.languages = KeyLanguages(limits, missing_bytes)
+        self._max_comparisons = limits.max_comparisons
+        self._num_comparisons = 0
         [self.any_object] = nodes.everything.objects
         [self.any_array] = nodes.everything.arrays
 
@@ -45,15 +48,10 @@ class ShapeAlgebra:
             return b if a == self.any_object else a
         if self.are_surely_apart(a, b):
             return None
+        self._count(len(a.properties) + len(b.properties))
         low, high = _meet_properties(a, b)
-        of_a, of_b = self._members(a), self._members(b)
         both = ObjectShape(
-            properties=tuple(
-                [
-                    (name, self._conjoin(of_a(name), of_b(name)))
-                    for name in dict.fromkeys([*_names(a), *_names(b)])
-                ]
-            ),
+            properties=tuple(self._meet_members(a, b).items()),
             required=tuple(dict.fromkeys([*a.required, *b.required])),
             additional=self._conjoin(a.additional, b.additional),
             classes=tuple(self._meet_classes(a, b)) if a.classes or b.classes else (),
@@ -61,7 +59,22 @@ class ShapeAlgebra:
             min_properties=low,
             max_properties=high,
         )
-        return both if all(self._may_have(both, group) for group in both.witnesses) else None
+        return self._with_named_witnesses(both) if both.witnesses else both
+
+    def _meet_members(self, a: ObjectShape, b: ObjectShape) -> dict[str, NodeId]:
+        """The nodes of the keys that either shape declares, first those of `a`."""
+        conjoin = self._conjoin
+        if self._is_open(b):
+            members = dict(a.declared)
+        else:
+            members = {name: conjoin(node, b.member(name)) for name, node in a.properties}
+        for name, node in b.properties:
+            members[name] = conjoin(a.member(name), node)
+        return members
+
+    def _is_open(self, shape: ObjectShape) -> bool:
+        """Whether keys that a shape does not declare may have any value."""
+        return shape.additional == self._anything and not shape.classes
 
     def are_surely_apart(self, a: ObjectShape, b: ObjectShape) -> bool:
         """Whether it is seen that no object is of both: by counts, or by a required key."""
@@ -69,23 +82,9 @@ class ShapeAlgebra:
         required = dict.fromkeys([*a.required, *b.required])
         if high is not None and max(low, len(required)) > high:
             return True
-        if not required:
-            return False
-        of_a, of_b = self._members(a), self._members(b)
-        declared = {*_names(a), *_names(b)}
-        return any(
-            name in declared and self._conjoin(of_a(name), of_b(name)) == self._nothing
-            for name in required
-        )
-
-    @staticmethod
-    def _members(shape: ObjectShape) -> Callable[[str], NodeId]:
-        """The node of the value under a key."""
-        declared = dict(shape.properties)
-        if shape.classes:
-            return lambda key: declared[key] if key in declared else shape.undeclared(key)
-        additional = shape.additional
-        return lambda key: declared.get(key, additional)
+        self._count(len(required))
+        conjoin, nothing = self._conjoin, self._nothing
+        return any(conjoin(a.member(name), b.member(name)) == nothing for name in required)
 
     def intersect_arrays(self, a: ArrayShape, b: ArrayShape) -> ArrayShape | None:
         """The arrays of both shapes; None where that surely is none."""
@@ -115,7 +114,7 @@ class ShapeAlgebra:
         tags = (p for p in shape.properties if self._nodes.tag_values(p[1]) is not None)
         kept = dict(islice(tags, 1))
         some = replace(self.any_object, properties=tuple(kept.items()))
-        for name in dict.fromkeys([*dict(shape.properties), *shape.required]):
+        for name in dict.fromkeys([*shape.declared, *shape.required]):
             node = shape.member(name)
             broken = tuple((kept | {name: self._negate(node)}).items())
             if name in shape.required:
@@ -165,40 +164,64 @@ class ShapeAlgebra:
             set(a.required).issuperset(b.required) and set(a.witnesses).issuperset(b.witnesses)
         ):
             return False
-        if not (a.classes or b.classes):
-            of_a, of_b = self._members(a), self._members(b)
-            is_inside = self._nodes.is_surely_inside
-            return is_inside(a.additional, b.additional) and all(
-                is_inside(of_a(name), of_b(name)) for name in (*_names(b), *_names(a))
-            )
         return all(starmap(self._nodes.is_surely_inside, self._members_of_both(a, b)))
 
     def is_absorbed(self, a: ObjectShape, b: ObjectShape) -> bool:
         """Whether the objects of both are surely those of `a`, keys in the same order."""
-        declared = dict(a.properties)
-        return all(name in declared for name, _ in b.properties) and self.is_surely_inside(a, b)
+        return b.declared.keys() <= a.declared.keys() and self.is_surely_inside(a, b)
 
     def _members_of_both(self, a: ObjectShape, b: ObjectShape) -> Iterator[tuple[NodeId, NodeId]]:
-        """The nodes of each key in both shapes; where a language of keys differs, of any in `a`."""
-        of_a, of_b = dict(a.properties), dict(b.properties)
-        for name, node in b.properties:
-            yield of_a[name] if name in of_a else a.undeclared(name), node
-        for name, node in a.properties:
-            if name not in of_b:
-                yield node, b.undeclared(name)
+        """The nodes of each key in both shapes; where a language of keys differs, of any in `a`.
+
+        Keys with the same node in both are left out.
+        """
         yield a.additional, b.additional
         if a.classes != b.classes:
             yield from ((self._anything, node) for node in self._nodes_of_groups(b))
+        # Most of the shapes that are compared are alike in all but a few of their keys.
+        different = b.declared.items() - a.declared.items()
+        self._count(len(different))
+        for name, node in different:
+            yield a.member(name), node
+        if not self._is_open(b):
+            undeclared = a.declared.keys() - b.declared.keys()
+            self._count(len(undeclared))
+            for name in undeclared:
+                yield a.declared[name], b.undeclared(name)
 
-    def _may_have(self, shape: ObjectShape, witness: KeyClass) -> bool:
-        """Whether it is not seen that no key of an object can be the witness."""
+    def _with_named_witnesses(self, shape: ObjectShape) -> ObjectShape | None:
+        """The shape, in which a witness that can be one declared key alone is that required key.
 
-        def fits(node: NodeId) -> bool:
-            return self._conjoin(node, witness.node) != self._nothing
-
-        return any(map(fits, self._nodes_of_groups(shape))) or any(
-            fits(node) and witness.keys.accepts(name) for name, node in shape.properties
+        None where it is seen that no key of an object can be one of the witnesses.
+        """
+        members, required = dict(shape.declared), dict.fromkeys(shape.required)
+        unnamed: list[KeyClass] = []
+        for witness in shape.witnesses:
+            fits = self._fits(witness)
+            if any(map(fits, self._nodes_of_groups(shape))):
+                unnamed.append(witness)
+                continue
+            names = [n for n, node in members.items() if fits(node) and witness.keys.accepts(n)]
+            match names:
+                case []:
+                    return None
+                case [name]:
+                    members[name] = self._conjoin(members[name], witness.node)
+                    required[name] = None
+                case _:
+                    unnamed.append(witness)
+        if len(unnamed) == len(shape.witnesses):
+            return shape
+        return replace(
+            shape,
+            properties=tuple(members.items()),
+            required=tuple(required),
+            witnesses=tuple(unnamed),
         )
+
+    def _fits(self, witness: KeyClass) -> Callable[[NodeId], bool]:
+        """Whether it is not seen that no value of a node can be that of a witness."""
+        return lambda node: self._conjoin(node, witness.node) != self._nothing
 
     @staticmethod
     def _nodes_of_groups(shape: ObjectShape) -> list[NodeId]:
@@ -211,7 +234,7 @@ class ShapeAlgebra:
 
         A key of no language keeps the node it had; `additional` is for keys of none.
         """
-        properties = dict(shape.properties)
+        properties = dict(shape.declared)
         classes: list[KeyClass] = []
         for keys, node in patterns:
             for name, own in properties.items():
@@ -251,21 +274,29 @@ class ShapeAlgebra:
 
     def _undeclared(self, shape: ObjectShape) -> Iterator[KeyClass]:
         """Classes that together hold all keys that the shape does not declare."""
-        names = self.languages.named(frozenset(name for name, _ in shape.properties))
+        names = self.languages.named(frozenset(shape.declared))
         rest = self.languages.everything
         for group in shape.classes:
             yield replace(group, keys=self.languages.but(group.keys, names))
             rest = self.languages.but(rest, group.keys)
         yield KeyClass(self.languages.but(rest, names), shape.additional)
 
+    def _count(self, num_members: int) -> None:
+        """Count a comparison of two shapes, of which so many members are looked at.
+
+        Raises:
+            LimitExceededError: there were too many.
+        """
+        self._num_comparisons += 1 + num_members
+        if self._num_comparisons > self._max_comparisons:
+            raise LimitExceededError(
+                "max_comparisons", self._max_comparisons, "a combination of unions"
+            )
+
     @staticmethod
     def _class(keys: CodePointDfa, node: NodeId) -> Iterator[KeyClass]:
         if not keys.is_empty:
             yield KeyClass(keys, node)
-
-
-def _names(shape: ObjectShape) -> list[str]:
-    return [name for name, _ in shape.properties]
 
 
 def _meet_properties(a: ObjectShape, b: ObjectShape) -> tuple[int, int | None]:

@@ -7,7 +7,7 @@ shapes whose members are node ids of a `ValueGraph`: they are evaluated only whe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -73,6 +73,9 @@ class ObjectShape:
         witnesses: for each of these, some key of the class must have a value of the node.
         min_properties: keys at least.
         max_properties: keys at most; None is no bound.
+
+    Attributes:
+        declared: the properties by name.
     """
 
     properties: tuple[tuple[str, NodeId], ...]
@@ -82,13 +85,22 @@ class ObjectShape:
     witnesses: tuple[KeyClass, ...] = ()
     min_properties: int = 0
     max_properties: int | None = None
+    declared: dict[str, NodeId] = field(init=False, repr=False, compare=False)
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "declared", dict(self.properties))
+        others = (self.additional, self.classes, self.witnesses)
+        counts = (self.min_properties, self.max_properties)
+        object.__setattr__(self, "_hash", hash((self.properties, self.required, others, counts)))
+
+    def __hash__(self) -> int:
+        return self._hash  # made once: shapes of many keys are looked up often
 
     def member(self, key: str) -> NodeId:
         """The node of the value under `key`."""
-        for name, node in self.properties:
-            if name == key:
-                return node
-        return self.undeclared(key)
+        node = self.declared.get(key)
+        return self.undeclared(key) if node is None else node
 
     def undeclared(self, key: str) -> NodeId:
         """The node of the value under `key`, which is not among the properties."""

@@ -199,6 +199,8 @@ def test_how_long_a_search_surely_is_does_not_hide_that_it_finds_nothing(schema,
                        for i in range(10)]},
             "max_products=512",
         ),
+        ({"oneOf": [{"type": "object", "required": [f"k{i}"]} for i in range(1_000)]},
+         "max_comparisons=1000000"),
     ],
 )  # fmt: skip
 def test_what_would_cost_too_much_is_refused_by_a_named_limit(schema, limit):
