@@ -1,7 +1,7 @@
 """AsyncEngine: the engine in its own thread, for one asyncio event loop.
 
-Only requests, ids, outputs and numbers cross between the loop and the thread. So whoever uses this
-class can as well use `server.engine_process.client`, behind which the engine is another process.
+Only requests, ids, outputs and numbers cross between the loop and the thread. So a client of an
+engine in another process can take the place of this class.
 """
 
 from __future__ import annotations
