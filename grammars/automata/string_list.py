@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from grammars.automata.codepoint_dfa import DEFAULT_MAX_STATES, CodePointDfa, no_string
+from grammars.automata.dfa import DEAD
 from grammars.automata.trie import ROOT, trie_of
 from grammars.errors import LimitExceededError
 
@@ -149,12 +150,41 @@ class StringList(CodePointDfa):
         is_kept = self._length >= minimum
         if maximum is not None:
             is_kept &= self._length <= maximum
+        return self._only(is_kept, max_states)
+
+    def intersect(
+        self, other: CodePointDfa, *, max_states: int = DEFAULT_MAX_STATES
+    ) -> CodePointDfa:
+        """The strings that are in another language; they are looked up one by one."""
+        return self._only(self._accepted_by(other), max_states)
+
+    def difference(
+        self, other: CodePointDfa, *, max_states: int = DEFAULT_MAX_STATES
+    ) -> CodePointDfa:
+        """The strings that are not in another language."""
+        return self._only(~self._accepted_by(other), max_states)
+
+    def _only(self, is_kept: NDArray[np.bool_], max_states: int) -> CodePointDfa:
+        """Some of the strings: bool, (num_strings,)."""
         if is_kept.all():
             return self
         if not is_kept.any():
             return no_string()
         characters = self._characters[np.repeat(is_kept, self._length)]
         return _strings_of(characters, self._length[is_kept], max_states)
+
+    def _accepted_by(self, other: CodePointDfa) -> NDArray[np.bool_]:
+        """bool, (num_strings,): which of the strings another automaton accepts."""
+        first = np.cumsum(self._length) - self._length
+        state = np.full(len(first), other.start, np.int32)
+        going_on, num_read = np.flatnonzero(self._length), 0
+        while len(going_on):
+            read = self._characters[first[going_on] + num_read]
+            ranges = np.searchsorted(other.range_start, read, side="right") - 1
+            state[going_on] = other.next_state[state[going_on], other.range_class[ranges]]
+            num_read += 1
+            going_on = going_on[(self._length[going_on] > num_read) & (state[going_on] != DEAD)]
+        return other.accepting[state]
 
 
 def _too_large(num_strings: int) -> LimitExceededError:

@@ -139,6 +139,8 @@ class ScalarAlgebra:
         return self._bounded(content, low, high)
 
     def _both(self, a: CodePointDfa, b: CodePointDfa) -> CodePointDfa:
+        if isinstance(b, StringList):
+            a, b = b, a  # it looks its strings up in the other
         return self._kept(("and", a, b), lambda: a.intersect(b, max_states=self.max_states))
 
     def _bounded(

@@ -77,6 +77,10 @@ CLIFFS: dict[str, Cliff] = {
         {"type": "string", "enum": WORDS, "minLength": 6, "maxLength": 17},
         "schema", next(word for word in WORDS if len(word) == 17), 3, 40,
     ),
+    "enum of 100,000 beside a pattern": (
+        {"enum": WORDS, "pattern": "^[a-k][^a-c]"},
+        "schema", next(word for word in WORDS if word.startswith("kd")), 3, 60,
+    ),
     "enum of 20,000": ({"enum": WORDS[:20_000]}, "schema", WORDS[7_777], 3, 24),
     "enum of 20,000 in 2,500 characters": ({"enum": NAMES}, "schema", NAMES[7_777], 3, 40),
     "enum of 100,000 numbered": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -14,17 +15,17 @@ from grammars.automata.string_list import StringList, strings
 from grammars.automata.string_rest import StringRest, piece_length
 from grammars.errors import LimitExceededError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from grammars.automata.codepoint_dfa import CodePointDfa
+
 texts = st.text(st.sampled_from("\0abé😀\U0010ffff"), max_size=6)
 lists = st.lists(texts, max_size=40)
 
 
 def beginnings(listed: list[str]) -> set[str]:
     return {text[:size] for text in listed for size in range(1, len(text) + 1)}
-
-
-@pytest.fixture
-def no_list_is_short(monkeypatch):
-    monkeypatch.setattr(string_list, "_NODES_PER_STATE", 0)
 
 
 @given(lists, lists)
@@ -55,17 +56,24 @@ def test_a_long_list_is_a_trie(listed, others):
         assert mine.tolist() == of_table.tolist()
 
 
-@pytest.mark.parametrize(
-    "listed", [["b", "a", "b", "", "a"], [""], ["z" * 40] * 3, ["é", "\ud800"]]
-)
-@pytest.mark.usefixtures("no_list_is_short")
-def test_the_operations_of_a_long_list_are_those_of_a_short_one(listed):
-    long, short = strings(listed), strings([*listed]).union(strings([]))
-    assert isinstance(long, StringList)
-    assert long.difference(short).is_empty
-    assert short.difference(long).is_empty
-    assert long.intersect(strings(["a", "é"])).accepts("a") is ("a" in listed)
-    assert long.with_length(0, 39).accepts("z" * 40) is False
+@given(lists.filter(bool), lists, st.integers(0, 4))
+@settings(deadline=None)
+def test_the_operations_of_a_long_list_look_at_its_strings(listed, others, length):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(string_list, "_NODES_PER_STATE", 0)
+        long = strings(listed)
+    for other in (strings(others), strings(others).complement(), long):
+        kept = {text for text in listed if other.accepts(text)}
+        assert same(long.intersect(other), kept)
+        assert same(long.difference(other), set(listed) - kept)
+    assert same(long.with_length(1, length), {text for text in listed if 1 <= len(text) <= length})
+
+
+def same(dfa: CodePointDfa, texts: Iterable[str]) -> bool:
+    expected = strings(texts)
+    return dfa.complement().intersect(expected).is_empty and (
+        dfa.is_empty or expected.complement().intersect(dfa).is_empty
+    )
 
 
 def test_a_list_of_any_size_is_read():
