@@ -44,7 +44,12 @@ class TextEncoder:
             text = data.decode()
         except UnicodeDecodeError:
             return None
-        token_ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        try:
+            token_ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        except BaseException as fault:
+            if not is_panic(fault):
+                raise
+            return None  # its expressions look back too often on this text
         spelled = [self._token_bytes.get(token_id) for token_id in token_ids]
         if None in spelled or b"".join(x for x in spelled if x is not None) != data:
             return None
@@ -63,6 +68,11 @@ class TextEncoder:
             else:
                 raise VocabularyError(f"no token spells the byte 0x{data[position]:02X}")
         return token_ids
+
+
+def is_panic(fault: BaseException) -> bool:
+    """Whether the tokenizers library has given up; Rust's exception can be had in no other way."""
+    return type(fault).__name__ == "PanicException"
 
 
 def _text_only_tokenizer(source: bytes) -> Tokenizer:

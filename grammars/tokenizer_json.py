@@ -77,7 +77,7 @@ def parse_tokenizer_json(source: bytes) -> dict[str, Any]:
 
 def _model_entries(model: Json) -> dict[str, int]:
     kind = model.get("type")
-    for option in ("continuing_subword_prefix", "end_of_word_suffix"):
+    for option in ("continuing_subword_prefix", "end_of_word_suffix", "dropout"):
         if model.get(option):
             raise VocabularyError(f"tokenizer model option {option!r} is not supported")
     if kind == "BPE":

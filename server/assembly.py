@@ -78,19 +78,19 @@ def load_server(
     engine = loaded.engine
     announce(f"Engine: {_facts(engine)}")
     try:
-        template = ChatTemplate(loaded.tokenizer, RenderLimits.of(server_config))
+        prompts = PromptBuilder(
+            ChatTemplate(loaded.tokenizer, RenderLimits.of(server_config)),
+            loaded.tokenizer.backend_tokenizer.to_str(),
+            max_model_len=engine.max_model_len,
+            tool_format=server_config.tool_format,
+        )
     except ValueError as error:
         raise StartupError(f"{model_folder.name} cannot be served: {error}") from error
     model = _served_model(names, aliases, engine, loaded.vocabulary, server_config)
     services = Services(
         config=server_config,
         model=model,
-        prompts=PromptBuilder(
-            template,
-            loaded.tokenizer.backend_tokenizer.to_str(),
-            max_model_len=engine.max_model_len,
-            tool_format=server_config.tool_format,
-        ),
+        prompts=prompts,
         vocabulary=loaded.vocabulary,
         compiler=loaded.compiler,
         engine=engine,

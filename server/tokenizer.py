@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from grammars.errors import GrammarError
+from grammars.text_encoder import is_panic
 from grammars.vocabulary import Vocabulary
 from server.errors import StartupError
+from server.tokenizer_check import check_tokenizer_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +29,7 @@ def load_tokenizer(model_folder: Path) -> PreTrainedTokenizerFast:
     Raises:
         StartupError: there is none, or not in the form of a tokenizer.json.
     """
+    check_tokenizer_json(model_folder / "tokenizer.json")
     # Here, because it takes seconds, in which an engine's process works that was started before.
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
@@ -34,7 +37,9 @@ def load_tokenizer(model_folder: Path) -> PreTrainedTokenizerFast:
         tokenizer = AutoTokenizer.from_pretrained(
             model_folder, trust_remote_code=False, local_files_only=True
         )
-    except Exception as error:  # what the tokenizers library raises has no narrower type
+    except BaseException as error:  # what the tokenizers library raises has no narrower type
+        if not isinstance(error, Exception) and not is_panic(error):
+            raise
         raise StartupError(f"{model_folder.name} has no usable tokenizer: {error}") from error
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
         raise StartupError(f"{model_folder.name} has no tokenizer.json; convert its tokenizer")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokenizers import Tokenizer
 
+from grammars.text_encoder import is_panic
 from server.chat.least_tokens import LeastTokens
 from server.chat.shield import Marks, Shield
 from server.request_errors import InvalidValueError
@@ -34,6 +35,9 @@ class PromptTokenizer:
     Args:
         tokenizer_json: the text of the tokenizer.json.
         tags: spellings that only the template may write though they may be no control tokens.
+
+    Raises:
+        ValueError: what the tokenizer puts around texts is broken.
     """
 
     def __init__(self, tokenizer_json: str, *, tags: tuple[str, ...]) -> None:
@@ -46,7 +50,8 @@ class PromptTokenizer:
         self.marks = Marks([*self._controls, *tags])
         self._control_marks = Marks(self._controls)
         blank = [added for added in document["added_tokens"] if added["content"].isspace()]
-        document |= {"added_tokens": blank}
+        # A prompt is neither cut nor filled up.
+        document |= {"added_tokens": blank, "truncation": None, "padding": None}
         self._first = Tokenizer.from_str(json.dumps(document))
         self._before, self._behind = _special_token_ids(self._first)
         self._rest = Tokenizer.from_str(json.dumps(_without_first_prefix(document)))
@@ -108,7 +113,7 @@ def _ids(tokenizer: Tokenizer, texts: list[str]) -> list[list[int]]:
         # Batches, also of one: unlike `encode`, they do not hold the GIL while they work.
         encodings = tokenizer.encode_batch(texts, add_special_tokens=False)
     except BaseException as fault:
-        if type(fault).__name__ != "PanicException":  # of Rust; it can be had in no other way
+        if not is_panic(fault):
             raise
         reason = "the model's tokenizer gave up on a text; its expressions look back too often"
         raise InvalidValueError("messages", reason) from fault
@@ -116,10 +121,22 @@ def _ids(tokenizer: Tokenizer, texts: list[str]) -> list[list[int]]:
 
 
 def _special_token_ids(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
-    """What the tokenizer puts before and behind every text by itself."""
-    text = tokenizer.encode("a", add_special_tokens=False).ids
-    framed = tokenizer.encode("a", add_special_tokens=True).ids
-    start = next(i for i in range(len(framed)) if framed[i : i + len(text)] == text)
+    """What the tokenizer puts before and behind every text by itself.
+
+    Raises:
+        ValueError: its post-processor is at odds with itself.
+    """
+    try:
+        text = tokenizer.encode("a", add_special_tokens=False).ids
+        framed = tokenizer.encode("a", add_special_tokens=True).ids
+    except BaseException as fault:
+        if not is_panic(fault):
+            raise
+        raise ValueError(f"its tokenizer has a broken post-processor: {fault}") from fault
+    starts = (i for i in range(len(framed)) if framed[i : i + len(text)] == text)
+    start = next(starts, None)
+    if not text or start is None:
+        raise ValueError("its tokenizer drops the text between the special tokens")
     return framed[:start], framed[start + len(text) :]
 
 
