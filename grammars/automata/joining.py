@@ -6,7 +6,6 @@ Their automata are put side by side as they are; nothing has to be determinised.
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,12 +31,16 @@ def join(parts: Iterable[Dfa]) -> Dfa | None:
     Args:
         parts: at least one; none accepts nothing, or the empty text.
     """
-    return reduce(_join_two, parts)  # type: ignore[arg-type]  # None is handed through
+    joined, *others = parts
+    for part in others:
+        both = _join_two(joined, part)
+        if both is None:
+            return None
+        joined = both
+    return joined
 
 
-def _join_two(left: Dfa | None, right: Dfa) -> Dfa | None:
-    if left is None:
-        return None
+def _join_two(left: Dfa, right: Dfa) -> Dfa | None:
     symbol_class, next_state, label, is_boundary = _side_by_side(
         left.symbol_class,
         left.next_state,
