@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import subprocess
 import sys
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from server.engine_process.channel import Channel, ChannelClosedError
@@ -19,6 +21,11 @@ if TYPE_CHECKING:
     from server.engine_process.messages import Start
 
 _END_S: Final = 5.0
+
+_ENVIRONMENT: Final = MappingProxyType({"OMP_WAIT_POLICY": "PASSIVE"})
+"""Of the engine's process, where nothing else is set. Threads of torch sleep while they wait for
+each other: by themselves they spin, and take the processor from a compile, or from the thread that
+they wait for (decision 38)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +65,13 @@ async def launch(start: Start, *, announce: Callable[[str], None], silence_s: fl
         StartupError: it cannot serve the model, or died or hung while loading.
     """
     ours, theirs = socket.socketpair()
-    with theirs:
-        # A session of its own: Ctrl-C in the terminal is for the server, which drains.
-        process = subprocess.Popen(  # noqa: ASYNC220, S603  # forks at once; our own module
-            [sys.executable, "-m", "server.engine_process", str(theirs.fileno())],
-            pass_fds=(theirs.fileno(),),
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
-        )
     channel = Channel(ours)
+    try:
+        with theirs:
+            process = _start_process(theirs)
+    except OSError:
+        channel.close()
+        raise
     try:
         channel.send(start)
         return EngineChild(process, channel, await _await_ready(channel, announce, silence_s))
@@ -74,6 +79,17 @@ async def launch(start: Start, *, announce: Callable[[str], None], silence_s: fl
         channel.close()
         await asyncio.to_thread(end_process, process, 0.0)
         raise
+
+
+def _start_process(connection: socket.socket) -> subprocess.Popen[bytes]:
+    """In a session of its own: Ctrl-C in the terminal is for the server, which drains."""
+    return subprocess.Popen(  # noqa: S603  # our own module
+        [sys.executable, "-m", "server.engine_process", str(connection.fileno())],
+        pass_fds=(connection.fileno(),),
+        stdin=subprocess.DEVNULL,
+        env={**_ENVIRONMENT, **os.environ},
+        start_new_session=True,
+    )
 
 
 async def _await_ready(

@@ -61,6 +61,24 @@ async def serving(folder, settings=PATIENT):
         assert child.process.poll() is not None, "the process is left behind"
 
 
+@pytest.mark.parametrize(("set_to", "found"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
+async def test_threads_of_torch_sleep_while_they_wait_unless_it_is_set(monkeypatch, set_to, found):
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    if set_to is not None:
+        monkeypatch.setenv("OMP_WAIT_POLICY", set_to)
+    started = []
+
+    def popen(*_arguments, env, **_options):
+        started.append(env)
+        raise OSError
+
+    monkeypatch.setattr(subprocess, "Popen", popen)
+    with pytest.raises(OSError):  # noqa: PT011  # ours
+        await launch(start_of("none"), announce=lambda _stage: None, silence_s=1)
+    assert started[0]["OMP_WAIT_POLICY"] == found
+    assert started[0]["PATH"] == os.environ["PATH"]
+
+
 def request(name="seq", max_tokens=8, constraint=None) -> Request:
     sampling = SamplingParams(max_tokens=max_tokens, temperature=0.0, ignore_eos=True)
     return Request(name, (1, 2, 3), sampling, constraint)
