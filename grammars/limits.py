@@ -21,8 +21,8 @@ class CompileLimits:
         max_table_bytes: bytes of automaton tables of one grammar. Where a text comes to that in the
             middle, it goes on in fresh tables.
         renew_table_bytes: bytes of tables at which later texts begin with fresh ones.
-        max_places: places looked at in one object or array whose keys or elements are counted, each
-            once for every way to it.
+        max_places: places looked at in one array whose elements are counted, or in one object with
+            conditions on its keys, each once for every way to it; and members that one must have.
         max_witness_sets: sets of conditions (such as `contains`) that one member can meet.
         max_key_operations: combinations of languages of keys (`patternProperties`) in one schema.
         max_distinct_keys: undeclared keys that are demanded together, each with a value of its own.

@@ -151,7 +151,7 @@ class JsonContext:
         return Layout(
             plan,
             graph,
-            partial(graph.is_live_in_any_order, plan),
+            partial(graph.is_live, plan),
             tuple(plan.keys()),
             plan.plain_keys,
             is_ordered=False,

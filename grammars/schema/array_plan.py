@@ -6,7 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from grammars.errors import LimitExceededError
-from grammars.schema.plans import ArrayPlace, Move, Step
+from grammars.schema.plans import ArrayPlace, Move, Step, live_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator
@@ -89,6 +89,9 @@ class ArrayPlan:
             number >= count.minimum
             for count, number in zip(self._shape.counts, place.counted, strict=True)
         )
+
+    def live_test(self, productive: Container[NodeId]) -> Callable[[ArrayPlace], bool]:
+        return live_places(self, productive).__contains__
 
     def needed(self) -> Iterator[NodeId]:
         shape = self._shape

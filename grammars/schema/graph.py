@@ -8,7 +8,7 @@ is refused is refused by the constructor; what cannot be wrong is evaluated when
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from grammars.errors import UnsatisfiableError
 from grammars.schema.combine import ValueAlgebra
@@ -17,13 +17,12 @@ from grammars.schema.key_groups import num_owed_keys
 from grammars.schema.node_table import NodeTable
 from grammars.schema.node_values import NodeValues
 from grammars.schema.outlines import Outlines
-from grammars.schema.plans import live_places
 from grammars.schema.productive import live_value, productive_nodes, unsatisfiable_member
 from grammars.schema.scalars import scalar_algebra
 from grammars.schema.shape_plans import ShapePlans
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Callable
 
     from grammars.automata.codepoint_dfa import CodePointDfa
     from grammars.automata.dfa import Dfa
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from grammars.schema.array_plan import ArrayPlan
     from grammars.schema.object_plan import ObjectPlan
     from grammars.schema.plain import Plain
-    from grammars.schema.plans import ObjectPlace, PlaceT, Plan
+    from grammars.schema.plans import PlaceT, Plan
     from grammars.schema.value import ArrayShape, NodeId, ObjectShape, StringSet, Value
 
 
@@ -60,7 +59,7 @@ class ValueGraph:
         self._plans = ShapePlans(self._nodes, algebra.shapes.languages, limits)
         self._values = NodeValues(self._nodes, algebra, self._outlines, document, self, limits)
         self._live: dict[NodeId, Value] = {}
-        self._live_places: dict[object, Container[object]] = {}
+        self._live_tests: dict[object, Callable[[Any], bool]] = {}  # of plans
         self._canonical: dict[Dfa, Dfa] = {}
         self._plain: dict[Dfa, Dfa] = {}
         self.root: NodeId = self._nodes.schema_node(document.root)
@@ -166,15 +165,10 @@ class ValueGraph:
         """Whether the shape can be closed from a place that its live steps lead to."""
         if not plan.needs_search:
             return True
-        known = self._live_places.get(plan)
+        known = self._live_tests.get(plan)
         if known is None:
-            known = live_places(plan, self._productive)
-            self._live_places[plan] = known
-        return place in known
-
-    def is_live_in_any_order(self, plan: AnyOrderPlan, place: ObjectPlace) -> bool:
-        """Whether the object can be closed from a place that live steps lead to."""
-        return not plan.needs_search or plan.is_live(place, self._productive)
+            known = self._live_tests[plan] = plan.live_test(self._productive)
+        return known(place)
 
     def _search_all(self) -> None:
         """Make the searches that a text could ask for, also where a scalar made a value productive.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from grammars.schema.plans import Move, ObjectPlace, Step
+from grammars.schema.counted_places import CountedPlaces
+from grammars.schema.plans import Move, ObjectPlace, Step, check_least_moves, live_places
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Callable, Container, Iterator
 
     from grammars.automata.codepoint_dfa import CodePointDfa
     from grammars.schema.object_entries import ObjectEntries
@@ -63,19 +63,22 @@ class ObjectPlan:
             self._plain_steps = self._plain_steps or list(self._all_steps())
             yield from self._plain_steps[place.index : past]
             return
-        for index in range(place.index, len(self._entries.declared) if past is None else past):
-            yield from self._declared_steps(place, index)
+        entries = self._entries
+        after = entries.count(place)  # alike for all declared keys, but for the index
+        for index in range(place.index, len(entries.declared) if past is None else past):
+            yield from entries.ways(entries.declared[index], after.at(index + 1))
         if past is None:
             yield from self._undeclared_steps(place)
 
     def moves(self, place: ObjectPlace) -> Iterator[Move[ObjectPlace]]:
         is_declared = place.index < len(self._entries.declared)
         if is_declared and not self._is_required(place.index):
-            yield Move(None, replace(place, index=place.index + 1))
+            yield Move(None, place.at(place.index + 1))
         if place.most == self._shape.max_properties:
             return
+        entries = self._entries
         steps = (
-            self._declared_steps(place, place.index)
+            entries.ways(entries.declared[place.index], entries.count(place).at(place.index + 1))
             if is_declared
             else self._undeclared_steps(place)
         )
@@ -91,6 +94,12 @@ class ObjectPlan:
             and not place.owed
             and place.index >= self._num_needed
         )
+
+    def live_test(self, productive: Container[NodeId]) -> Callable[[ObjectPlace], bool]:
+        if self._shape.witnesses:
+            return live_places(self, productive).__contains__
+        check_least_moves(self, productive)
+        return CountedPlaces(self._shape, self._entries, productive).has
 
     def keys(self) -> Iterator[str | CodePointDfa | AllBut]:
         """All keys of all steps."""
@@ -114,11 +123,5 @@ class ObjectPlan:
             yield Step(entry.key, entry.node, ObjectPlace(index + 1))
         yield from self._undeclared_steps(self.start)
 
-    def _declared_steps(self, place: ObjectPlace, index: int) -> Iterator[Step[ObjectPlace]]:
-        entries = self._entries
-        after = entries.count(replace(place, index=index + 1))
-        yield from entries.ways(entries.declared[index], after)
-
     def _undeclared_steps(self, place: ObjectPlace) -> Iterator[Step[ObjectPlace]]:
-        beyond = replace(place, index=len(self._entries.declared))
-        yield from self._entries.undeclared_steps(beyond)
+        yield from self._entries.undeclared_steps(place.at(len(self._entries.declared)))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Callable, Container, Iterator
 
     from grammars.automata.codepoint_dfa import CodePointDfa
     from grammars.schema.value import NodeId
@@ -41,6 +41,18 @@ class ObjectPlace:
     owed: frozenset[int] = frozenset()
     closed: frozenset[int] = frozenset()
     met: frozenset[int] = frozenset()
+
+    def at(self, index: int) -> ObjectPlace:
+        """The same with another index; made for each key of an object."""
+        return ObjectPlace(
+            index, self.written, self.fewest, self.most, self.owed, self.closed, self.met
+        )
+
+    def with_written(self, written: int) -> ObjectPlace:
+        """The same with other declared keys written; likewise."""
+        return ObjectPlace(
+            self.index, written, self.fewest, self.most, self.owed, self.closed, self.met
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +145,14 @@ class Plan(Protocol[PlaceT]):
         """Whether nothing is owed."""
         ...
 
+    def live_test(self, productive: Container[NodeId]) -> Callable[[PlaceT], bool]:
+        """Tells of places that productive nodes lead to whether the shape can be closed from there.
+
+        Raises:
+            LimitExceededError: they cannot be told without looking at too many places.
+        """
+        ...
+
     def nodes(self) -> Iterator[NodeId]:
         """The nodes of all steps."""
         ...
@@ -153,8 +173,7 @@ def live_places(plan: Plan[PlaceT], productive: Container[NodeId]) -> frozenset[
         LimitExceededError: there are too many places; a search that is surely too long is not
             begun.
     """
-    if plan.least_moves(productive) > plan.max_places:
-        raise _too_many_places(plan)
+    check_least_moves(plan, productive)
     comes_from: dict[PlaceT, list[PlaceT]] = {plan.start: []}
     order, num_moves = [plan.start], 0
     for place in order:
@@ -173,6 +192,16 @@ def live_places(plan: Plan[PlaceT], productive: Container[NodeId]) -> frozenset[
         seen.update(new)
         live += new
     return frozenset(seen)
+
+
+def check_least_moves(plan: Plan[PlaceT], productive: Container[NodeId]) -> None:
+    """Refuse a shape in which more must be written than a search may visit.
+
+    Raises:
+        LimitExceededError: that is so.
+    """
+    if plan.least_moves(productive) > plan.max_places:
+        raise _too_many_places(plan)
 
 
 def can_close(plan: Plan[PlaceT], productive: Container[NodeId], start: PlaceT) -> bool:

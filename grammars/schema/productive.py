@@ -6,8 +6,6 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
-from grammars.schema.plans import live_places
-
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
 
@@ -139,7 +137,7 @@ def _missing_in_shape(plan: Plan[PlaceT], productive: Container[NodeId]) -> list
     unmet = _first_missing(plan.needed(), productive)
     if unmet is not None:
         return unmet
-    if not plan.needs_search or plan.start in live_places(plan, productive):
+    if not plan.needs_search or plan.live_test(productive)(plan.start):
         return None
     return list({node: None for node in plan.nodes() if node not in productive})
 
