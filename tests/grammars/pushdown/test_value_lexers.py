@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grammars.automata.string_list import strings
 from grammars.automata.json_number import number_dfa
 from grammars.automata.pattern_dfa import search
+from grammars.automata.string_list import strings
 from grammars.pushdown.lexers import write_lexer
 from grammars.pushdown.terminals import Key, Numbers, OtherKey, Strings, Word
 from grammars.pushdown.value_lexers import value_lexer
