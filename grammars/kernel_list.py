@@ -58,7 +58,7 @@ KERNELS: Final[Mapping[str, Mapping[str, str]]] = {
             "int64)"
         ),
     },
-    "grammars.automata.string_rest": {
+    "grammars.automata.string_layers": {
         "_unfold": (
             "(int32[::1], int32[::1], int32[::1], int64, int64, int32[::1], int64, int64, int64)"
         ),
