@@ -35,8 +35,8 @@ class Productive:
     def __init__(self, graph: ValueGraph) -> None:
         self._graph = graph
 
-    def __contains__(self, node: int) -> bool:
-        return self._graph.is_productive(node)
+    def __contains__(self, node: object) -> bool:
+        return isinstance(node, int) and self._graph.is_productive(node)
 
 
 def reached(plan, productive):
