@@ -26,7 +26,13 @@ from server.chat.metered.filters import (
     paid_items,
     printed,
 )
-from server.chat.metered.growth import check_power, spend_format, spend_product, spend_size
+from server.chat.metered.growth import (
+    check_numbers,
+    check_power,
+    spend_format,
+    spend_product,
+    spend_size,
+)
 from server.chat.metered.methods import may_be_used, spend_method
 from server.chat.metered.syntax import find_unsupported, meter
 
@@ -109,7 +115,7 @@ class _Generation(Extension):
 
 class _Environment(ImmutableSandboxedEnvironment):
     context_class = _Context
-    intercepted_binops = frozenset({"+", "-", "*", "**", "%"})
+    intercepted_binops = frozenset({"+", "-", "*", "/", "//", "**", "%"})
 
     def __init__(self) -> None:
         super().__init__(
@@ -138,6 +144,7 @@ class _Environment(ImmutableSandboxedEnvironment):
     def call_binop(self, context: Context, operator: str, left: object, right: object) -> object:
         budget = budget_of(context)
         budget.spend(1)
+        check_numbers(left, right)
         match operator:
             case "+":
                 spend_size(budget, left)

@@ -12,10 +12,12 @@ from jinja2.tests import TESTS
 
 from server.chat.metered.growth import (
     MAX_WIDTH,
+    check_digits,
     spend_format,
     spend_indent,
     spend_join,
     spend_replace,
+    spend_search,
     spend_size,
 )
 from server.chat.metered.syntax import COMPARED, CONCAT, MADE, SPEND
@@ -27,12 +29,12 @@ if TYPE_CHECKING:
 
 Function: TypeAlias = Callable[..., Any]
 
-_CHEAP: Final = ("abs", "count", "d", "default", "float", "int", "items", "length", "safe")
+_CHEAP: Final = ("abs", "count", "d", "default", "float", "items", "length", "safe")
 _LAZY: Final = ("map", "reject", "rejectattr", "select", "selectattr")
 _ONE: Final = ("first", "last")
 _WHOLE: Final = (
     *("capitalize", "dictsort", "e", "escape", "list", "lower", "max", "min", "reverse"),
-    *("sort", "string", "title", "trim", "unique", "upper"),
+    *("sort", "string", "title", "unique", "upper"),
 )
 _COMPARING: Final = (
     *("==", "eq", "equalto", "!=", "ne", "<", "lt", "lessthan", "<=", "le"),
@@ -44,7 +46,7 @@ _MAX_ROUNDING: Final = 100
 
 def budget_of(context: Context) -> RenderBudget:
     """The budget of the rendering that a context belongs to."""
-    budget: RenderBudget = context.budget  # type: ignore[attr-defined]  # see `MeteredContext`
+    budget: RenderBudget = context.budget  # type: ignore[attr-defined]  # see `_Context`
     return budget
 
 
@@ -55,7 +57,7 @@ def metered_filters() -> dict[str, Function]:
     filters |= {name: _lazily(known[name]) for name in _LAZY}
     filters |= {name: _wholly(known[name]) for name in _WHOLE}
     filters |= {"format": _format, "indent": _indent, "join": _join, "replace": _replace}
-    filters |= {"round": _round, "tojson": _tojson}
+    filters |= {"int": _int, "round": _round, "tojson": _tojson, "trim": _trim}
     return filters | {SPEND: _spend, CONCAT: _concat, MADE: _made, COMPARED: _compared}
 
 
@@ -193,6 +195,20 @@ def _replace(
     text, old, new = _text(context, value), _text(context, old), _text(context, new)
     spend_replace(budget_of(context), text, old, new)
     return text.replace(old, new, -1 if count is None else count)
+
+
+def _int(value: object, default: int = 0, base: int = 10) -> object:
+    check_digits(value)
+    reading: Function = FILTERS["int"]
+    return reading(value, default, base)
+
+
+@jinja2.pass_context
+def _trim(context: Context, value: object, chars: str | None = None) -> str:
+    text = _text(context, value)
+    spend_search(budget_of(context), text, chars or "")
+    budget_of(context).spend(1, len(text))
+    return text.strip(chars)
 
 
 def _round(value: float, precision: int = 0, method: str = "common") -> object:

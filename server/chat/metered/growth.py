@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MAX_INT_BITS: Final = 4_096
 MAX_WIDTH: Final = 999
 _TRIES_PER_STEP: Final = 256
-_LARGE_WIDTH: Final = re.compile(r"\d{4}|\*|\{[^{}]*\{")
+_LARGE_WIDTH: Final = re.compile(r"[%)][-+ #.\d]*?(?:\d{4}|\*)|\{[^{}]*(?:\d{4}|\{)")
 """Four digits, a width that is an argument, or one that is a field of its own."""
 
 _SPACES: Final = " \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + (
@@ -35,6 +35,19 @@ def spend_product(budget: RenderBudget, left: object, right: object) -> None:
     for sequence, count in ((left, right), (right, left)):
         if isinstance(sequence, Sized) and isinstance(count, int):
             spend_size(budget, sequence, times=max(0, count))
+
+
+def check_numbers(*operands: object) -> None:
+    """Operands of any operator: division takes the square of their length."""
+    for operand in operands:
+        if isinstance(operand, int):
+            _check_bits(operand.bit_length())
+
+
+def check_digits(value: object) -> None:
+    """A text that is read as a number."""
+    if isinstance(value, str):
+        _check_bits(len(value))
 
 
 def check_power(left: object, right: object) -> None:

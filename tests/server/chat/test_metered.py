@@ -112,6 +112,7 @@ ENDLESS = {
     "slices": LOOP + "{% set x = text[1:] %}" + END,
     "a search from the end": LOOP + "{{ text.rfind('b' + text[1:]) }}" + END,
     "a strip of many characters": LOOP + "{{ text.strip('b' + text) }}" + END,
+    "a trim of many characters": LOOP + "{{ text | trim('b' + text) }}" + END,
     "a split into letters": LOOP + "{% set x = text | list %}" + END,
     "a split at every letter": LOOP + "{% set x = text.split('a') %}" + END,
     "a chain of filters": "{% set x = range(100000) | map('string') | map('upper') | list %}",
@@ -150,6 +151,9 @@ def test_what_would_not_end_is_told_when_the_model_is_loaded(source):
         ("{{ '%1000000000d' | format(1) }}", "has widths above 999"),
         ("{{ 10 ** (10 ** 9) }}", "its numbers have more than 4096 bits"),
         ("{{ 2 ** 3000 * 2 ** 3000 }}", "its numbers have more than 4096 bits"),
+        ("{{ ('f' * 10000) | int(0, 16) // 3 }}", "its numbers have more than 4096 bits"),
+        (doubled("1", "n.x + n.x").replace("60", "5000"), "its numbers have more than 4096 bits"),
+        ("{{ '%(a%b)1000000000d' % {'a%b': 1} }}", "has widths above 999"),
         ("{{ 5 | round(-10 ** 9) }}", "round takes at most 100 digits"),
         ("{{ [1] | tojson(indent=10 ** 9) }}", "tojson separates by at most 999 characters"),
         ("{{ 'a'.center(10 ** 9) }}", "access to attribute 'center' of 'str' object is unsafe"),
@@ -240,7 +244,8 @@ SAMPLE = """\
 {%- endfor %}
 {%- call(n) shown([1, 'b', none], sep='-') %}<{{ n }}
 &{{ '<' ~ ('&' | safe) ~ 'é' | e }}>{% endcall %}
-{{ ns.t }} {{ ns }} {{ [1, (2, 'x')] }} {{ '%s-%03d' % ('a', 5) }} {{ '{}{b}'.format(1, b=[2]) }}
+{{ ns.t }} {{ ns }} {{ [1, (2, 'x')] }} {{ '2024 %s-%03d' % ('a', 5) }}
+{{ '0x1f' | int(0, 16) }} {{ '{}{b}'.format(1, b=[2]) }}
 {{ {'a': [1, {'b': 'é<'}]} | tojson }} {{ [1, [2]] | tojson(indent=2) }}
 {{ dict(a=1, b=2) | dictsort }} {{ {'b': 1}.items() | list }}
 {{ [3, 1, 2] | sort | reverse | list }}
