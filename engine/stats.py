@@ -75,6 +75,7 @@ class EngineStats:
         num_free_blocks: of the KV pool.
         num_blocks: of the KV pool, in all.
         counters: a copy.
+        num_restarts: times that the engine has been replaced by a new one.
     """
 
     num_running: int
@@ -82,3 +83,4 @@ class EngineStats:
     num_free_blocks: int
     num_blocks: int
     counters: EngineCounters
+    num_restarts: int = 0

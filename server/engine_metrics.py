@@ -30,6 +30,11 @@ class EngineCollector:
         if self.stats is not None:
             yield from self._gauges(self.stats)
             yield from self._counters(self.stats.counters)
+            yield CounterMetricFamily(
+                "tightrope:engine_restarts",
+                "Engine processes that replaced one that had died or hung",
+                value=self.stats.num_restarts,
+            )
         if self.grammars is not None:
             yield from self._of_grammars(self.grammars)
 

@@ -107,7 +107,9 @@ class ProcessEngine:
     def stats(self) -> EngineStats:
         """The state that was last reported; requests on their way count as waiting."""
         num_waiting = max(0, len(self._waiters) - self._stats.num_running)
-        return dataclasses.replace(self._stats, num_waiting=num_waiting)
+        return dataclasses.replace(
+            self._stats, num_waiting=num_waiting, num_restarts=self.supervisor.num_restarts
+        )
 
     def start(self) -> None:
         """Begin to listen; called once, from the event loop that will use the engine."""

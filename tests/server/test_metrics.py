@@ -94,7 +94,8 @@ def test_the_engines_numbers_are_those_of_the_moment(reason):
     )
     counters.finished[reason] = 2
     grammars = CacheStats(hits=8, misses=9, num_grammars=4, memory_bytes=1000)
-    found = samples(Metrics("m").render(EngineStats(1, 2, 30, 40, counters), grammars).decode())
+    stats = EngineStats(1, 2, 30, 40, counters, num_restarts=11)
+    found = samples(Metrics("m").render(stats, grammars).decode())
     assert found["vllm:num_requests_running",] == 1
     assert found["vllm:num_requests_waiting",] == 2
     assert found["vllm:kv_cache_usage_perc",] == 0.25
@@ -105,6 +106,7 @@ def test_the_engines_numbers_are_those_of_the_moment(reason):
     assert found["tightrope:forced_tokens_total",] == 7
     assert found["tightrope:bursts_total",] == 6
     assert found["tightrope:cache_evictions_total",] == 10
+    assert found["tightrope:engine_restarts_total",] == 11
     assert found["tightrope:grammar_cache_hits_total",] == 8
     assert found["tightrope:grammar_cache_misses_total",] == 9
     assert found["tightrope:grammar_cache_grammars",] == 4

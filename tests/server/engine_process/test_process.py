@@ -146,7 +146,7 @@ async def test_it_generates_compiles_refuses_and_is_replaced_when_it_is_killed(t
             await engine.compile(Choice(("a",)))
         await until(lambda: engine.is_alive)
         assert engine.supervisor.child.pid != victim
-        assert engine.supervisor.num_restarts == 1
+        assert engine.stats().num_restarts == 1
         assert await collect(engine, request()) == alone
         with pytest.raises(EngineDeadError, match="in the meantime"):
             await collect(engine, request(constraint=grammar.matcher()))
