@@ -67,6 +67,7 @@ class Follows:
     def __init__(self, network: Network, begins: Sequence[BitSet]) -> None:
         self._network = network
         self._begins = begins
+        self._first: dict[int, BitSet] = {}
         self.returns: list[list[int]] = [[] for _ in network.starts]
         for edges in network.edges:
             for symbol, target in edges.items():
@@ -82,10 +83,13 @@ class Follows:
 
     def first(self, position: int) -> BitSet:
         """What may come at a position, what follows its rule left out."""
-        found = 0
-        for symbol in self._network.edges[position]:
-            number = symbol // 2
-            found |= self._first_of_rule[number] if is_call(symbol) else self._begins[number]
+        found = self._first.get(position)
+        if found is None:
+            found = 0
+            for symbol in self._network.edges[position]:
+                number = symbol // 2
+                found |= self._first_of_rule[number] if is_call(symbol) else self._begins[number]
+            self._first[position] = found
         return found
 
     def _after(self, position: int) -> BitSet:

@@ -38,7 +38,7 @@ def read_gbnf(text: str) -> Grammar:
     Raises:
         InvalidGrammarError: malformed; has line, column and the way out.
         UnsupportedError: a reference to a token.
-        LimitExceededError: groups nested too deeply.
+        LimitExceededError: groups nested too deeply, or too many parts.
     """
     return _Reader(Source(text, "gbnf")).read()
 
@@ -91,6 +91,7 @@ class _Reader:
             source.take_match(_BLANK_LINES if groups.depth or may_break else _BLANKS)
             may_break = False
             offset = source.offset
+            source.count_part()
             match source.peek():
                 case "" | "\n":
                     if not self._goes_on():

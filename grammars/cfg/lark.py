@@ -43,7 +43,7 @@ def read_lark(text: str) -> Grammar:
     Raises:
         InvalidGrammarError: malformed; has line, column and the way out.
         UnsupportedError: a construct that is refused by name.
-        LimitExceededError: groups nested too deeply, or terminals too large.
+        LimitExceededError: groups nested too deeply, terminals too large, or too many parts.
     """
     return _Reader(Source(text, "lark")).read()
 

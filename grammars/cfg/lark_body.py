@@ -55,6 +55,7 @@ class BodyReader:
         while True:
             source.take_match(BLANK_LINES if groups.depth else BLANKS)
             offset = source.offset
+            source.count_part()
             match source.peek():
                 case "" | "\n":
                     if groups.depth or not self._goes_on(is_empty=is_empty):

@@ -8,7 +8,7 @@ cycle that reads nothing. Unproductive parts are gone: every position has a fini
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from grammars.automata.dfa import DEAD
 from grammars.cfg.inlining import inline
@@ -17,9 +17,10 @@ from grammars.cfg.rule_nfa import (
     Edge,
     RuleNfa,
     is_call,
+    is_chain,
     rule_dfa,
 )
-from grammars.cfg.terminals import is_nullable, terminal_dfa
+from grammars.cfg.terminals import NFA_STATES_PER_STATE, is_nullable, num_copies, terminal_dfa
 from grammars.errors import LimitExceededError, UnsatisfiableError
 
 if TYPE_CHECKING:
@@ -29,6 +30,12 @@ if TYPE_CHECKING:
     from grammars.cfg.spelling import Spelling
     from grammars.cfg.syntax import Expression, Grammar, Reference, Text
     from grammars.limits import CompileLimits
+
+MAX_CHOICE_STATES: Final = 20_000
+"""States of the nondeterministic automata of all rules but those that are one plain sequence."""
+
+MAX_RULE_EDGES: Final = 200_000
+"""Edges of the deterministic automata of all rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +88,7 @@ def build_network(
     """
     rules = inline(grammar)
     terminals = _Terminals(limits, missing_bytes, spelling)
-    numbers = {name: i for i, name in enumerate(rules)}
-    nfas = [
-        _rule_nfa(expression, terminals, numbers, limits.max_states)
-        for expression in rules.values()
-    ]
+    nfas = _rule_nfas(rules, terminals, limits.max_states)
     ignored = [terminals.add(text)[0] for text in grammar.ignored]
     texts = find_texts(nfas, [dfa.is_empty for dfa in terminals.dfas])
     if not any(texts[0]):
@@ -123,6 +126,7 @@ class _Terminals:
         self.texts: list[Text] = []
         self._numbers: dict[Text, tuple[int, bool]] = {}
         self._missing_bytes = missing_bytes
+        self._num_copies = 0
 
     def add(self, text: Text) -> tuple[int, bool]:
         """The number of a text, and whether it may be empty."""
@@ -130,6 +134,12 @@ class _Terminals:
         if known is None:
             if len(self.dfas) == self._limits.max_terminals:
                 raise LimitExceededError("max_terminals", self._limits.max_terminals, "a grammar")
+            self._num_copies += num_copies(text.node)
+            granted = NFA_STATES_PER_STATE * self._limits.max_states
+            if self._num_copies > granted:
+                raise LimitExceededError(
+                    "max_states", self._limits.max_states, "the set of all terminals"
+                )
             known = self._numbers[text] = (len(self.dfas), is_nullable(text.node))
             self.texts.append(text)
             self.dfas.append(
@@ -143,15 +153,29 @@ class _Terminals:
         return known
 
 
-def _rule_nfa(
-    expression: Expression, terminals: _Terminals, numbers: dict[str, int], max_states: int
-) -> RuleNfa:
+def _rule_nfas(
+    rules: dict[str, Expression], terminals: _Terminals, max_states: int
+) -> list[RuleNfa]:
+    numbers = {name: i for i, name in enumerate(rules)}
+
     def rule(reference: Reference) -> int:
         return numbers[reference.rule]
 
-    nfa = RuleNfa(terminals.add, rule, max_states)
-    nfa.build(expression)
-    return nfa
+    nfas: list[RuleNfa] = []
+    num_states = 0
+    for expression in rules.values():
+        nfa = RuleNfa(terminals.add, rule, max_states)
+        nfa.build(expression)
+        nfas.append(nfa)
+        if not is_chain(nfa, nfa.edges):
+            num_states += nfa.num_states
+            _check(num_states, "max_choice_states", MAX_CHOICE_STATES)
+    return nfas
+
+
+def _check(number: int, limit: str, allowed: int) -> None:
+    if number > allowed:
+        raise LimitExceededError(limit, allowed, "a grammar")
 
 
 class _Positions:
@@ -168,6 +192,7 @@ class _Positions:
         self._texts = texts
         self._dfas = dfas
         self._max_states = max_states
+        self._num_edges = 0
 
     def add_from(self, root: int) -> None:
         """Add a rule and all that it calls."""
@@ -199,6 +224,8 @@ class _Positions:
     def _add(self, rule: int, dfa: RuleDfa) -> None:
         base = len(self.edges)
         self.starts[rule] = base
+        self._num_edges += sum(map(len, dfa.edges))
+        _check(self._num_edges, "max_rule_edges", MAX_RULE_EDGES)
         self.edges += [{s: base + target for s, target in row.items()} for row in dfa.edges]
         self.is_final += dfa.is_final
         self.rule_of += [rule] * len(dfa.edges)

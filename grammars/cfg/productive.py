@@ -40,11 +40,14 @@ def find_texts(rules: Sequence[RuleNfa], is_empty_terminal: Sequence[bool]) -> l
     found = [Texts(is_nullable=False, is_productive=False)] * len(rules)
     pending = dict.fromkeys(range(len(rules)))  # what is called mostly comes later
     while pending:
-        number, _ = pending.popitem()
-        texts = _texts(rules[number], found, is_empty_terminal)
-        if texts != found[number]:
-            found[number] = texts
-            pending |= dict.fromkeys(callers[number])
+        waiting, pending = pending, {}  # in rounds, so that who calls many is seldom looked at
+        while waiting:
+            number, _ = waiting.popitem()
+            texts = _texts(rules[number], found, is_empty_terminal)
+            if texts != found[number]:
+                found[number] = texts
+                again = (caller for caller in callers[number] if caller not in waiting)
+                pending |= dict.fromkeys(caller for caller in again if not all(found[caller]))
     return found
 
 

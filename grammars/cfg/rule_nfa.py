@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 Symbol: TypeAlias = int
 """What an edge reads: terminal i is 2i, a text of rule i is 2i + 1."""
 
+MAX_TABLE_ENTRIES: Final = 1 << 25
+"""States times symbols of the automaton of one rule: 128 MiB."""
+
 START: Final = 0
 """The state in which every rule's automaton begins."""
 
@@ -143,10 +146,13 @@ def rule_dfa(nfa: RuleNfa, edges: list[Edge], *, max_states: int) -> RuleDfa | N
         edges: its edges, without those that read nothing at all.
         max_states: states at most.
     """
-    if _is_chain(nfa, edges):
+    if is_chain(nfa, edges):
         return _chain(edges)
     symbols = sorted({edge.symbol for edge in edges if edge.symbol is not None})
     number = {symbol: i for i, symbol in enumerate(symbols)}
+    max_states = min(max_states, MAX_TABLE_ENTRIES // max(1, len(symbols)))
+    if nfa.num_states > max_states:
+        raise LimitExceededError("max_states", max_states, "a rule of the grammar")
     reading = np.array(
         [(e.source, number[e.symbol], e.target) for e in edges if e.symbol is not None], np.int32
     ).reshape(-1, 3)
@@ -187,7 +193,7 @@ def rule_dfa(nfa: RuleNfa, edges: list[Edge], *, max_states: int) -> RuleDfa | N
     return None if not by_state[0] else RuleDfa(by_state, final)
 
 
-def _is_chain(nfa: RuleNfa, edges: list[Edge]) -> bool:
+def is_chain(nfa: RuleNfa, edges: list[Edge]) -> bool:
     """Whether there is one way through a rule, without a silent edge; long grammars are such."""
     return len(edges) == nfa.num_states - 1 and all(
         edge.source == place and edge.symbol is not None for place, edge in enumerate(edges)

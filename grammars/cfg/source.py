@@ -6,7 +6,10 @@ import re
 from bisect import bisect_right
 from typing import Final
 
-from grammars.errors import InvalidGrammarError, UnsupportedError
+from grammars.errors import InvalidGrammarError, LimitExceededError, UnsupportedError
+
+MAX_PARTS: Final = 160_000
+"""Elements, operators, bars and rules of one grammar: what reading it costs."""
 
 _LINE_FEED: Final = re.compile("\n")
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
@@ -29,6 +32,7 @@ class Source:
         self.text = text
         self.offset = 0
         self._syntax = syntax
+        self._num_parts = 0
         self._lines = [0]
         self._lines += [line.end() for line in _LINE_FEED.finditer(text)]
 
@@ -64,6 +68,16 @@ class Source:
         if match is not None:
             self.offset = match.end()
         return match
+
+    def count_part(self) -> None:
+        """Count one element, operator, bar or end of a rule.
+
+        Raises:
+            LimitExceededError: there are too many.
+        """
+        self._num_parts += 1
+        if self._num_parts > MAX_PARTS:
+            raise LimitExceededError("max_grammar_parts", MAX_PARTS, "the grammar")
 
     def place(self, offset: int) -> str:
         """An offset as line and column, counted from 1."""

@@ -65,6 +65,11 @@ class Letters:
                 bounds.update(members.bounds)
         self._bounds = sorted(bounds)
 
+    @property
+    def num_symbols(self) -> int:
+        """How many symbols there are."""
+        return len(self._bounds)
+
     def word(self, code_point: int) -> Sequence[int]:
         """See `Utf8`."""
         return (bisect_left(self._bounds, code_point),)

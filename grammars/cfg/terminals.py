@@ -25,12 +25,15 @@ if TYPE_CHECKING:
 NFA_STATES_PER_STATE = 4
 """NFA states granted for each deterministic state of the limit."""
 
+BOUNDS_PER_COPY = 16
+"""Bounds of ranges in a set of characters that count as one more NFA state."""
+
 
 def num_copies(node: Node) -> int:
     """About how many NFA states a node needs; repetitions multiply."""
     match node:
-        case Characters():
-            return 1
+        case Characters(members):
+            return 1 + len(members.bounds) // BOUNDS_PER_COPY
         case Concatenation(parts):
             return sum(map(num_copies, parts))
         case Alternation(options):
