@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -14,6 +15,9 @@ from grammars.schema.listed_branches import with_joined_lists
 from grammars.schema.scalars import ScalarAlgebra
 from grammars.spec import Embed, JsonSchema
 from tests.support.grammar_texts import TextJudge
+
+if TYPE_CHECKING:
+    from grammars.schema.document import Json
 
 VALUES = ["a", "b", "c", 1, 2, 1.5, True, False, None, [1], [True], {"a": 1}, {}, ["a"], 0, "abc"]
 
@@ -49,7 +53,12 @@ def test_they_accept_what_each_of_them_accepts(keyword, branches):
 
 
 def test_what_is_joined_keeps_the_pointers_of_the_others():
-    branches = [{"const": 1}, {"type": "null"}, {"enum": ["a", Decimal("1.5")]}, True]
+    branches: list[Json] = [
+        {"const": 1},
+        {"type": "null"},
+        {"enum": ["a", Decimal("1.5")]},
+        True,
+    ]
     assert with_joined_lists(branches) == [
         ("", {"enum": [1, "a", Decimal("1.5")]}),
         ("/1", {"type": "null"}),
