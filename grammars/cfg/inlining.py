@@ -54,7 +54,10 @@ def inline(grammar: Grammar) -> dict[str, Expression]:
             rules[name] = grammar.rules[name] if rule is None else rule
             if isinstance(rule, Text) and not recurs and _is_small(rule):
                 texts[name] = rule
-    return _reached(rules, grammar.start)
+    called = {
+        name: [other for other in others if other not in texts] for name, others in graph.items()
+    }
+    return _reached(rules, called, grammar.start)
 
 
 def _is_small(text: Text) -> bool:
@@ -73,14 +76,16 @@ def _references(grammar: Grammar) -> dict[str, dict[str, None]]:
     return graph
 
 
-def _reached(rules: dict[str, Expression], start: str) -> dict[str, Expression]:
+def _reached(
+    rules: dict[str, Expression], called: dict[str, list[str]], start: str
+) -> dict[str, Expression]:
     reached: dict[str, Expression] = {}
     pending = [start]
     while pending:
         name = pending.pop()
         if name not in reached:
             reached[name] = rules[name]
-            pending.extend(_rules_in(rules[name]))
+            pending.extend(called[name])
     return reached
 
 

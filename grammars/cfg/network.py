@@ -13,13 +13,8 @@ from typing import TYPE_CHECKING, Final
 from grammars.automata.dfa import DEAD
 from grammars.cfg.inlining import inline
 from grammars.cfg.productive import find_texts
-from grammars.cfg.rule_nfa import (
-    Edge,
-    RuleNfa,
-    is_call,
-    is_chain,
-    rule_dfa,
-)
+from grammars.cfg.rule_nfa import Edge, RuleNfa, is_call, rule_dfa
+from grammars.cfg.sequences import find_sequence, sequence_dfa, sequence_edges
 from grammars.cfg.terminals import NFA_STATES_PER_STATE, is_nullable, num_copies, terminal_dfa
 from grammars.errors import LimitExceededError, UnsatisfiableError
 
@@ -27,12 +22,13 @@ if TYPE_CHECKING:
     from grammars.automata.dfa import Dfa
     from grammars.cfg.productive import Texts
     from grammars.cfg.rule_nfa import RuleDfa, Symbol
+    from grammars.cfg.sequences import Rule
     from grammars.cfg.spelling import Spelling
     from grammars.cfg.syntax import Expression, Grammar, Reference, Text
     from grammars.limits import CompileLimits
 
 MAX_CHOICE_STATES: Final = 20_000
-"""States of the nondeterministic automata of all rules but those that are one plain sequence."""
+"""States of the nondeterministic automata of all rules but those that are sequences."""
 
 MAX_RULE_EDGES: Final = 200_000
 """Edges of the deterministic automata of all rules."""
@@ -88,16 +84,16 @@ def build_network(
     """
     rules = inline(grammar)
     terminals = _Terminals(limits, missing_bytes, spelling)
-    nfas = _rule_nfas(rules, terminals, limits.max_states)
+    numbered = _numbered(rules, terminals, limits.max_states)
     ignored = [terminals.add(text)[0] for text in grammar.ignored]
-    texts = find_texts(nfas, [dfa.is_empty for dfa in terminals.dfas])
+    texts = find_texts(numbered, [dfa.is_empty for dfa in terminals.dfas])
     if not any(texts[0]):
         raise UnsatisfiableError(
             "no text of finite length matches: every way through it repeats without end or needs "
             "characters that cannot be written; give it another option",
             place=f"rule {grammar.start}",
         )
-    positions = _Positions(nfas, texts, terminals.dfas, limits.max_states)
+    positions = _Positions(numbered, texts, terminals.dfas, limits.max_states)
     if texts[0].is_productive:
         positions.add_from(0)
     return Network(
@@ -153,24 +149,26 @@ class _Terminals:
         return known
 
 
-def _rule_nfas(
-    rules: dict[str, Expression], terminals: _Terminals, max_states: int
-) -> list[RuleNfa]:
+def _numbered(rules: dict[str, Expression], terminals: _Terminals, max_states: int) -> list[Rule]:
+    """The rules, with numbers in place of texts and names."""
     numbers = {name: i for i, name in enumerate(rules)}
 
     def rule(reference: Reference) -> int:
         return numbers[reference.rule]
 
-    nfas: list[RuleNfa] = []
+    numbered: list[Rule] = []
     num_states = 0
     for expression in rules.values():
+        sequence = find_sequence(expression, terminals.add, rule)
+        if sequence is not None:
+            numbered.append(sequence)
+            continue
         nfa = RuleNfa(terminals.add, rule, max_states)
         nfa.build(expression)
-        nfas.append(nfa)
-        if not is_chain(nfa, nfa.edges):
-            num_states += nfa.num_states
-            _check(num_states, "max_choice_states", MAX_CHOICE_STATES)
-    return nfas
+        numbered.append(nfa)
+        num_states += nfa.num_states
+        _check(num_states, "max_choice_states", MAX_CHOICE_STATES)
+    return numbered
 
 
 def _check(number: int, limit: str, allowed: int) -> None:
@@ -182,13 +180,13 @@ class _Positions:
     """The positions of all rules that are reached, rule after rule."""
 
     def __init__(
-        self, nfas: list[RuleNfa], texts: list[Texts], dfas: list[Dfa], max_states: int
+        self, rules: list[Rule], texts: list[Texts], dfas: list[Dfa], max_states: int
     ) -> None:
         self.edges: list[dict[Symbol, int]] = []
         self.is_final: list[bool] = []
         self.rule_of: list[int] = []
-        self.starts: list[int | None] = [None] * len(nfas)
-        self._nfas = nfas
+        self.starts: list[int | None] = [None] * len(rules)
+        self._rules = rules
         self._texts = texts
         self._dfas = dfas
         self._max_states = max_states
@@ -200,15 +198,25 @@ class _Positions:
         while pending:
             rule = pending.pop()
             if self.starts[rule] is None:
-                dfa = rule_dfa(self._nfas[rule], self._edges(rule), max_states=self._max_states)
-                assert dfa is not None, "only productive rules are called"
+                dfa = self._dfa(self._rules[rule])
                 self._add(rule, dfa)
                 pending += {s // 2: None for row in dfa.edges for s in row if is_call(s)}
 
-    def _edges(self, rule: int) -> list[Edge]:
+    def _dfa(self, rule: Rule) -> RuleDfa:
+        if isinstance(rule, RuleNfa):
+            num_states, end, edges = rule.num_states, rule.end, rule.edges
+        elif not any(is_call(s) and self._texts[s // 2].is_nullable for s in rule):
+            return sequence_dfa(rule)
+        else:
+            num_states, end, edges = len(rule) + 1, len(rule), sequence_edges(rule)
+        dfa = rule_dfa(num_states, end, self._live(edges), max_states=self._max_states)
+        assert dfa is not None, "only productive rules are called"
+        return dfa
+
+    def _live(self, edges: list[Edge]) -> list[Edge]:
         """The edges that have a text; calls that may be empty have one beside them that is."""
         kept: list[Edge] = []
-        for edge in self._nfas[rule].edges:
+        for edge in edges:
             if edge.symbol is None:
                 kept.append(edge)
             elif is_call(edge.symbol):

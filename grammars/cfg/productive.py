@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from grammars.cfg.rule_nfa import START, is_call
+from grammars.cfg.rule_nfa import START, RuleNfa, is_call
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from grammars.cfg.rule_nfa import RuleNfa
+    from grammars.cfg.rule_nfa import Symbol
+    from grammars.cfg.sequences import Rule, RuleSequence
 
 
 class Texts(NamedTuple):
@@ -25,42 +26,68 @@ class Texts(NamedTuple):
     is_productive: bool
 
 
-def find_texts(rules: Sequence[RuleNfa], is_empty_terminal: Sequence[bool]) -> list[Texts]:
+_NO_TEXTS: Final = Texts(is_nullable=False, is_productive=False)
+_EMPTY_TEXT: Final = Texts(is_nullable=True, is_productive=False)
+_OTHER_TEXTS: Final = Texts(is_nullable=False, is_productive=True)
+
+
+def find_texts(rules: Sequence[Rule], is_empty_terminal: Sequence[bool]) -> list[Texts]:
     """What texts each rule has; a rule is looked at again when one that it calls has gained some.
 
     Args:
-        rules: their automata.
+        rules: by number.
         is_empty_terminal: by terminal, whether it has no text.
     """
+    of_terminals = [_NO_TEXTS if is_empty else _OTHER_TEXTS for is_empty in is_empty_terminal]
+    of_rules = [_NO_TEXTS] * len(rules)
+
+    def texts_of(symbol: Symbol) -> Texts:
+        return of_rules[symbol // 2] if is_call(symbol) else of_terminals[symbol // 2]
+
     callers: defaultdict[int, list[int]] = defaultdict(list)
     for number, rule in enumerate(rules):
-        for edge in rule.edges:
-            if edge.symbol is not None and is_call(edge.symbol):
-                callers[edge.symbol // 2].append(number)
-    found = [Texts(is_nullable=False, is_productive=False)] * len(rules)
+        for symbol in _symbols(rule):
+            if is_call(symbol):
+                callers[symbol // 2].append(number)
     pending = dict.fromkeys(range(len(rules)))  # what is called mostly comes later
     while pending:
         waiting, pending = pending, {}  # in rounds, so that who calls many is seldom looked at
         while waiting:
             number, _ = waiting.popitem()
-            texts = _texts(rules[number], found, is_empty_terminal)
-            if texts != found[number]:
-                found[number] = texts
+            rule = rules[number]
+            if isinstance(rule, RuleNfa):
+                texts = _texts_of_automaton(rule, texts_of)
+            else:
+                texts = _texts_of_sequence(rule, texts_of)
+            if texts != of_rules[number]:
+                of_rules[number] = texts
                 again = (caller for caller in callers[number] if caller not in waiting)
-                pending |= dict.fromkeys(caller for caller in again if not all(found[caller]))
-    return found
+                pending |= dict.fromkeys(caller for caller in again if not all(of_rules[caller]))
+    return of_rules
 
 
-def _texts(rule: RuleNfa, found: list[Texts], is_empty_terminal: Sequence[bool]) -> Texts:
+def _symbols(rule: Rule) -> Iterable[Symbol]:
+    if isinstance(rule, RuleNfa):
+        return (edge.symbol for edge in rule.edges if edge.symbol is not None)
+    return rule
+
+
+def _texts_of_sequence(rule: RuleSequence, texts_of: Callable[[Symbol], Texts]) -> Texts:
+    is_nullable, is_productive = True, False
+    for symbol in rule:
+        texts = texts_of(symbol)
+        if not any(texts):
+            return _NO_TEXTS
+        is_nullable &= texts.is_nullable
+        is_productive |= texts.is_productive
+    return Texts(is_nullable, is_productive)
+
+
+def _texts_of_automaton(rule: RuleNfa, texts_of: Callable[[Symbol], Texts]) -> Texts:
     """Search the automaton for ways to its end, apart for those that have read something."""
     following: defaultdict[int, list[tuple[int, bool]]] = defaultdict(list)
     for edge in rule.edges:
-        if edge.symbol is None:
-            texts = Texts(is_nullable=True, is_productive=False)
-        elif is_call(edge.symbol):
-            texts = found[edge.symbol // 2]
-        else:
-            texts = Texts(is_nullable=False, is_productive=not is_empty_terminal[edge.symbol // 2])
+        texts = _EMPTY_TEXT if edge.symbol is None else texts_of(edge.symbol)
         if texts.is_nullable:
             following[edge.source].append((edge.target, False))
         if texts.is_productive:

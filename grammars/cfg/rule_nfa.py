@@ -138,32 +138,31 @@ class RuleDfa:
     is_final: tuple[bool, ...]
 
 
-def rule_dfa(nfa: RuleNfa, edges: list[Edge], *, max_states: int) -> RuleDfa | None:
+def rule_dfa(num_states: int, end: int, edges: list[Edge], *, max_states: int) -> RuleDfa | None:
     """Make a rule deterministic; None where it has no text but perhaps the empty one.
 
     Args:
-        nfa: the rule.
-        edges: its edges, without those that read nothing at all.
+        num_states: states of the rule's automaton.
+        end: its accepting state.
+        edges: its edges, without those of what has no text.
         max_states: states at most.
     """
-    if is_chain(nfa, edges):
-        return _chain(edges)
     symbols = sorted({edge.symbol for edge in edges if edge.symbol is not None})
     number = {symbol: i for i, symbol in enumerate(symbols)}
     max_states = min(max_states, MAX_TABLE_ENTRIES // max(1, len(symbols)))
-    if nfa.num_states > max_states:
+    if num_states > max_states:
         raise LimitExceededError("max_states", max_states, "a rule of the grammar")
     reading = np.array(
         [(e.source, number[e.symbol], e.target) for e in edges if e.symbol is not None], np.int32
     ).reshape(-1, 3)
     silent = np.array([(e.source, e.target) for e in edges if e.symbol is None], np.int32)
     silent = silent.reshape(-1, 2)
-    accepting = np.zeros(nfa.num_states, np.bool_)
-    accepting[nfa.end] = True
+    accepting = np.zeros(num_states, np.bool_)
+    accepting[end] = True
     column = np.ascontiguousarray(reading[:, 1])
     table = determinise(
         Nfa(
-            num_states=nfa.num_states,
+            num_states=num_states,
             start=START,
             epsilon_source=np.ascontiguousarray(silent[:, 0]),
             epsilon_target=np.ascontiguousarray(silent[:, 1]),
@@ -191,15 +190,3 @@ def rule_dfa(nfa: RuleNfa, edges: list[Edge], *, max_states: int) -> RuleDfa | N
     )
     final = (False, *is_final[minimal.old_state[1:]].tolist())
     return None if not by_state[0] else RuleDfa(by_state, final)
-
-
-def is_chain(nfa: RuleNfa, edges: list[Edge]) -> bool:
-    """Whether there is one way through a rule, without a silent edge; long grammars are such."""
-    return len(edges) == nfa.num_states - 1 and all(
-        edge.source == place and edge.symbol is not None for place, edge in enumerate(edges)
-    )
-
-
-def _chain(edges: list[Edge]) -> RuleDfa:
-    by_state = tuple({edge.symbol: edge.target} for edge in edges if edge.symbol is not None)
-    return RuleDfa((*by_state, {}), (False,) * len(edges) + (True,))
