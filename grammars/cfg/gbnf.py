@@ -17,7 +17,7 @@ from grammars.automata.pattern_ast import Characters
 from grammars.cfg.gbnf_literals import read_class, read_literal
 from grammars.cfg.groups import GroupStack, bound, read_repetition
 from grammars.cfg.source import Source
-from grammars.cfg.syntax import Grammar, Reference, Text
+from grammars.cfg.syntax import Grammar, Reference, Text, literal
 from grammars.errors import InvalidGrammarError
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ START: Final = "root"
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
 _BLANKS: Final = re.compile(r"(?:[ \t\r]+|#[^\n]*)+")
 _BLANK_LINES: Final = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)+")
+_PLAIN_ELEMENT: Final = re.compile(r'(?:([A-Za-z0-9_-]+)|"([^"\\\ud800-\udfff]+)")[ \t]*')
+"""The name of a rule, or a literal without escapes: nearly all that large grammars consist of."""
+
 _QUANTIFIER: Final = re.compile(r"\{[ \t]*([0-9]+)[ \t]*(,[ \t]*([0-9]*)[ \t]*)?\}")
 
 
@@ -48,6 +51,7 @@ class _Reader:
         self._source = source
         self._rules: dict[str, Expression] = {}
         self._references: dict[str, int] = {}  # name -> offset of its first use
+        self._literals: dict[str, Text] = {}  # those without escapes
 
     def read(self) -> Grammar:
         source = self._source
@@ -92,6 +96,10 @@ class _Reader:
             may_break = False
             offset = source.offset
             source.count_part()
+            plain = source.take_match(_PLAIN_ELEMENT)
+            if plain is not None:
+                groups.add(self._plain_element(plain))
+                continue
             match source.peek():
                 case "" | "\n":
                     if not self._goes_on():
@@ -137,6 +145,16 @@ class _Reader:
             return minimum, minimum
         return minimum, bound(bounds[3]) if bounds[3] else None
 
+    def _plain_element(self, plain: re.Match[str]) -> Expression:
+        name, text = plain.groups()
+        if name is not None:
+            self._references.setdefault(name, plain.start(1))
+            return Reference(name)
+        known = self._literals.get(text)
+        if known is None:
+            known = self._literals[text] = Text(literal(text), repr(text))
+        return known
+
     def _element(self, offset: int) -> Expression:
         source = self._source
         match source.peek():
@@ -151,17 +169,9 @@ class _Reader:
                 raise source.unsupported(
                     "references to tokens (<...>) are not supported; write their text", offset
                 )
-            case _:
-                return self._reference(offset)
-
-    def _reference(self, offset: int) -> Expression:
-        source = self._source
-        name = source.take_match(_NAME)
-        if name is None:
-            raise source.invalid(
-                f"unexpected {source.peek()!r}; an element is a rule's name, a literal in double "
-                "quotes, a class in [], '.' or a group in ()",
-                offset,
-            )
-        self._references.setdefault(name[0], offset)
-        return Reference(name[0])
+            case other:
+                raise source.invalid(
+                    f"unexpected {other!r}; an element is a rule's name, a literal in double "
+                    "quotes, a class in [], '.' or a group in ()",
+                    offset,
+                )
