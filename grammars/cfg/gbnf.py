@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 START: Final = "root"
 
+_HEAD: Final = re.compile(r"([A-Za-z0-9_-]+)[ \t]*::=[ \t]*")
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
 _BLANKS: Final = re.compile(r"(?:[ \t\r]+|#[^\n]*)+")
 _BLANK_LINES: Final = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)+")
@@ -73,20 +74,27 @@ class _Reader:
     def _rule(self) -> None:
         source = self._source
         offset = source.offset
+        head = source.take_match(_HEAD)
+        name = self._head() if head is None else head[1]
+        if name in self._rules:
+            raise source.invalid(
+                f"the rule {name!r} is defined twice; join the two with '|'", offset
+            )
+        self._rules[name] = self._body()
+
+    def _head(self) -> str:
+        """The name of the rule that begins here; comments may stand behind it."""
+        source = self._source
         name = source.take_match(_NAME)
         if name is None:
             raise source.invalid(
                 f"expected the name of a rule before {source.peek()!r}; rules are 'name ::= ...'",
-                offset,
-            )
-        if name[0] in self._rules:
-            raise source.invalid(
-                f"the rule {name[0]!r} is defined twice; join the two with '|'", offset
+                source.offset,
             )
         source.take_match(_BLANKS)
         if not source.take_if("::="):
             raise source.invalid(f"expected '::=' after the name {name[0]!r}", source.offset)
-        self._rules[name[0]] = self._body()
+        return name[0]
 
     def _body(self) -> Expression:
         source, groups = self._source, GroupStack()

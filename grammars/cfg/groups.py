@@ -97,15 +97,15 @@ def _finish(group: _Group) -> _Part:
     options = [*group.options, _series(group.parts)]
     if len(options) == 1:
         return options[0]
-    inside = Options(tuple(option.expression for option in options))
-    return _checked(inside, 1 + max(option.depth for option in options))
+    inside = Options(tuple([option.expression for option in options]))
+    return _checked(inside, 1 + max([option.depth for option in options]))
 
 
 def _series(parts: list[_Part]) -> _Part:
     if len(parts) == 1:
         return parts[0]
-    inside = Series(tuple(part.expression for part in parts))
-    return _checked(inside, 1 + max((part.depth for part in parts), default=0))
+    inside = Series(tuple([part.expression for part in parts]))
+    return _checked(inside, 1 + max([part.depth for part in parts], default=0))
 
 
 def _checked(expression: Expression, depth: int) -> _Part:

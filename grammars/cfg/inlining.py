@@ -23,7 +23,7 @@ from grammars.cfg.syntax import (
 from grammars.cfg.terminals import depth, num_copies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from grammars.automata.pattern_ast import Node
     from grammars.cfg.syntax import Expression, Grammar
@@ -128,15 +128,16 @@ def _joined(expression: Expression, texts: dict[str, Text]) -> Expression:
 def _joined_series(parts: list[Expression]) -> Expression:
     result: list[Expression] = []
     run: list[Text] = []
-    for part in [*_flat(parts), None]:
+    for part in _flat(parts):
         if isinstance(part, Text):
             run.append(part)
             continue
         if run:
             result.append(_one_text(concatenation, run))
             run = []
-        if part is not None:
-            result.append(part)
+        result.append(part)
+    if run:
+        result.append(_one_text(concatenation, run))
     if not result:
         return _EMPTY_TEXT
     return result[0] if len(result) == 1 else Series(tuple(result))
@@ -155,9 +156,7 @@ def _one_text(join: Callable[[list[Node]], Node], texts: list[Text]) -> Text:
     return texts[0] if len(texts) == 1 else Text(join([text.node for text in texts]), _JOINED)
 
 
-def _flat(parts: list[Expression]) -> Iterator[Expression]:
-    for part in parts:
-        if isinstance(part, Series):
-            yield from part.parts
-        else:
-            yield part
+def _flat(parts: list[Expression]) -> list[Expression]:
+    return [
+        inner for part in parts for inner in (part.parts if isinstance(part, Series) else (part,))
+    ]

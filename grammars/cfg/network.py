@@ -14,7 +14,7 @@ from grammars.automata.dfa import DEAD
 from grammars.cfg.inlining import inline
 from grammars.cfg.productive import find_texts
 from grammars.cfg.rule_nfa import Edge, RuleNfa, is_call, rule_dfa
-from grammars.cfg.sequences import find_sequence, sequence_dfa, sequence_edges
+from grammars.cfg.sequences import find_sequence, sequence_edges
 from grammars.cfg.terminals import NFA_STATES_PER_STATE, is_nullable, num_copies, terminal_dfa
 from grammars.errors import LimitExceededError, UnsatisfiableError
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from grammars.automata.dfa import Dfa
     from grammars.cfg.productive import Texts
     from grammars.cfg.rule_nfa import RuleDfa, Symbol
-    from grammars.cfg.sequences import Rule
+    from grammars.cfg.sequences import Rule, RuleSequence
     from grammars.cfg.spelling import Spelling
     from grammars.cfg.syntax import Expression, Grammar, Reference, Text
     from grammars.limits import CompileLimits
@@ -198,20 +198,41 @@ class _Positions:
         while pending:
             rule = pending.pop()
             if self.starts[rule] is None:
-                dfa = self._dfa(self._rules[rule])
-                self._add(rule, dfa)
-                pending += {s // 2: None for row in dfa.edges for s in row if is_call(s)}
+                base = self.starts[rule] = len(self.edges)
+                self._add(self._rules[rule])
+                self.rule_of += [rule] * (len(self.edges) - base)
+                symbols = (symbol for row in self.edges[base:] for symbol in row)
+                pending += {symbol // 2: None for symbol in symbols if is_call(symbol)}
 
-    def _dfa(self, rule: Rule) -> RuleDfa:
+    def _add(self, rule: Rule) -> None:
         if isinstance(rule, RuleNfa):
             num_states, end, edges = rule.num_states, rule.end, rule.edges
-        elif not any(is_call(s) and self._texts[s // 2].is_nullable for s in rule):
-            return sequence_dfa(rule)
+        elif not any(is_call(symbol) and self._texts[symbol // 2].is_nullable for symbol in rule):
+            self._add_sequence(rule)
+            return
         else:
             num_states, end, edges = len(rule) + 1, len(rule), sequence_edges(rule)
         dfa = rule_dfa(num_states, end, self._live(edges), max_states=self._max_states)
         assert dfa is not None, "only productive rules are called"
-        return dfa
+        self._add_dfa(dfa)
+
+    def _add_sequence(self, sequence: RuleSequence) -> None:
+        """Add the positions of a rule, each symbol of which has a text and none the empty one."""
+        self._count_edges(len(sequence))
+        self.edges += [{symbol: i} for i, symbol in enumerate(sequence, len(self.edges) + 1)]
+        self.edges.append({})
+        self.is_final += (False,) * len(sequence)
+        self.is_final.append(True)
+
+    def _add_dfa(self, dfa: RuleDfa) -> None:
+        base = len(self.edges)
+        self._count_edges(sum(map(len, dfa.edges)))
+        self.edges += [{s: base + target for s, target in row.items()} for row in dfa.edges]
+        self.is_final += dfa.is_final
+
+    def _count_edges(self, num_edges: int) -> None:
+        self._num_edges += num_edges
+        _check(self._num_edges, "max_rule_edges", MAX_RULE_EDGES)
 
     def _live(self, edges: list[Edge]) -> list[Edge]:
         """The edges that have a text; calls that may be empty have one beside them that is."""
@@ -228,12 +249,3 @@ class _Positions:
             elif self._dfas[edge.symbol // 2].start != DEAD:
                 kept.append(edge)
         return kept
-
-    def _add(self, rule: int, dfa: RuleDfa) -> None:
-        base = len(self.edges)
-        self.starts[rule] = base
-        self._num_edges += sum(map(len, dfa.edges))
-        _check(self._num_edges, "max_rule_edges", MAX_RULE_EDGES)
-        self.edges += [{s: base + target for s, target in row.items()} for row in dfa.edges]
-        self.is_final += dfa.is_final
-        self.rule_of += [rule] * len(dfa.edges)

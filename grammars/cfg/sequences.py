@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from grammars.cfg.rule_nfa import Edge, RuleDfa, call_symbol, terminal_symbol
+from grammars.cfg.rule_nfa import Edge, call_symbol, terminal_symbol
 from grammars.cfg.syntax import Reference, Series, Text
 
 if TYPE_CHECKING:
@@ -57,9 +57,3 @@ def find_sequence(
 def sequence_edges(sequence: RuleSequence) -> list[Edge]:
     """The edges of a sequence as those of a `RuleNfa`, whose states are numbered along it."""
     return [Edge(place, symbol, place + 1) for place, symbol in enumerate(sequence)]
-
-
-def sequence_dfa(sequence: RuleSequence) -> RuleDfa:
-    """The automaton of a sequence, each symbol of which has a text and none the empty one."""
-    by_state = tuple([{symbol: place} for place, symbol in enumerate(sequence, 1)])
-    return RuleDfa((*by_state, {}), (False,) * len(sequence) + (True,))
