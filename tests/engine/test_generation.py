@@ -42,7 +42,7 @@ def test_greedy_tokens_are_those_of_transformers(model_type):
 @pytest.mark.parametrize("model_type", ["llama", "gemma2"])
 def test_the_torch_path_of_cuda_gives_the_same_tokens(model_type, monkeypatch):
     expected = greedy_by_transformers(tiny_model(model_type), prompt(20), 16)
-    monkeypatch.setattr("engine.load.CpuAttention", lambda _: torch_attention)
+    monkeypatch.setattr("engine.proven_model.CpuAttention", lambda _: torch_attention)
     monkeypatch.setattr("engine.sampler.sampler.shape_logits", shape_logits_reference)
     engine = tiny_engine(model_type, max_num_batched_tokens=32)
     requests = [Request(str(i), prompt(20 + i % 2), greedy(16)) for i in range(3)]
