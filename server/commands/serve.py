@@ -20,8 +20,8 @@ from server.logs import LogFormat, LogSettings, set_up_logging
 from server.models.catalog import DEFAULT_MODEL
 from server.models.progress import TerminalProgress
 from server.models.resolve import resolve_model
+from server.open_telemetry import load_tracing
 from server.serve import run_server
-from server.tracing import load_tracing
 
 _API_KEY_VARIABLE: Final = "TIGHTROPE_API_KEY"
 _LOG_LEVELS: Final = ("debug", "info", "warning", "error")

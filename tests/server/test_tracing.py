@@ -8,7 +8,8 @@ import httpx
 import pytest
 
 from server.errors import StartupError
-from server.tracing import NoTracing, OpenTelemetryTracing, load_tracing
+from server.open_telemetry import OpenTelemetryTracing, load_tracing
+from server.tracing import NoTracing
 from tests.support.chat_server import MODEL, make_services, running
 
 trace = pytest.importorskip("opentelemetry.sdk.trace")
