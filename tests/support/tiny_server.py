@@ -20,12 +20,14 @@ CONTEXT_LEN = 4096
 
 
 @contextmanager
-def tiny_server(folder: Path, config: ServerConfig | None = None) -> Iterator[str]:
+def tiny_server(
+    folder: Path, config: ServerConfig | None = None, *, chat_template: str = TOOL_TEMPLATE
+) -> Iterator[str]:
     """Serve a model that is made in an empty folder; gives the base URL."""
-    write_tiny_folder(folder, context_len=CONTEXT_LEN, chat_template=TOOL_TEMPLATE)
+    write_tiny_folder(folder, context_len=CONTEXT_LEN, chat_template=chat_template)
     loaded = load_server(
         folder,
-        EngineConfig(max_num_seqs=4, max_model_len=CONTEXT_LEN),
+        EngineConfig(dtype="float32", max_num_seqs=4, max_model_len=CONTEXT_LEN),
         config or ServerConfig(),
         EngineProcessConfig(engine_process=False),
         announce=lambda _stage: None,
