@@ -25,6 +25,7 @@ from server.wire.ollama.as_chat import as_chat
 from server.wire.ollama.request import (
     ChatRequest,
     GenerateRequest,
+    RequestT,
     ShowRequest,
     model_name,
     parse_ollama_request,
@@ -44,38 +45,19 @@ _OLLAMA_VERSION: Final = "0.12.11"
 def ollama_routes(services: Services) -> APIRouter:
     """The routes over these services."""
     router = APIRouter()
-    config, model = services.config, services.model
-    parse = partial(parse_ollama_request, strict_params=config.strict_params)
+    model = services.model
 
     @router.post("/api/chat", response_model=None)
     async def chat(request: Request) -> Response:
-        clock = Clock()
-        asked, unknown = await read_body(
-            request, config, partial(parse, ChatRequest), type_may_lack=True
-        )
-        writer = PartWriter(model.names[0], AnswerKind.CHAT)
-        if not asked.messages:
-            return _loaded(asked.model, writer, services)
-        translation = await asyncio.to_thread(as_chat, asked, unknown)
-        return await _answer(request, asked, translation, writer, clock, services)
+        return await _answer(request, ChatRequest, AnswerKind.CHAT, services)
 
     @router.post("/api/generate", response_model=None)
     async def generate(request: Request) -> Response:
-        clock = Clock()
-        asked, unknown = await read_body(
-            request, config, partial(parse, GenerateRequest), type_may_lack=True
-        )
-        writer = PartWriter(model.names[0], AnswerKind.GENERATE)
-        if not asked.prompt:
-            return _loaded(asked.model, writer, services)
-        translation = await asyncio.to_thread(as_chat, asked, unknown)
-        return await _answer(request, asked, translation, writer, clock, services)
+        return await _answer(request, GenerateRequest, AnswerKind.GENERATE, services)
 
     @router.post("/api/show")
     async def show(request: Request, answer: Response) -> dict[str, object]:
-        asked, unknown = await read_body(
-            request, config, partial(parse, ShowRequest), type_may_lack=True
-        )
+        asked, unknown = await _read(request, ShowRequest, services)
         name = asked.model or asked.name
         if not name:
             raise MissingFieldError("model")
@@ -100,21 +82,27 @@ def ollama_routes(services: Services) -> APIRouter:
     return router
 
 
-def _loaded(name: str, writer: PartWriter, services: Services) -> Response:
-    """The answer to a request without a prompt, which only asks for the model to be loaded."""
-    check_model(model_name(name), services)
-    body = writer.last(Piece(), "load", {})
-    return Response(msgspec.json.encode(body), media_type="application/json")
+async def _read(
+    request: Request, kind: type[RequestT], services: Services
+) -> tuple[RequestT, tuple[str, ...]]:
+    """The typed body, and the paths of its fields that nobody knows."""
+    config = services.config
+    parse = partial(parse_ollama_request, kind, strict_params=config.strict_params)
+    return await read_body(request, config, parse, type_may_lack=True)
 
 
 async def _answer(
     request: Request,
-    asked: ChatRequest | GenerateRequest,
-    translation: Translation,
-    writer: PartWriter,
-    clock: Clock,
+    kind: type[ChatRequest | GenerateRequest],
+    answer_kind: AnswerKind,
     services: Services,
 ) -> Response:
+    clock = Clock()
+    asked, unknown = await _read(request, kind, services)
+    writer = PartWriter(services.model.names[0], answer_kind)
+    if not asked.has_prompt:
+        return _loaded(asked.model, writer, services)
+    translation = await asyncio.to_thread(as_chat, asked, unknown)
     try:
         chat = await unless_disconnected(
             request.receive, _admit(asked, translation, services, cache_salt(request))
@@ -135,6 +123,13 @@ async def _answer(
         )
     body = await unless_disconnected(request.receive, run.whole())
     return Response(msgspec.json.encode(body), headers=headers, media_type="application/json")
+
+
+def _loaded(name: str, writer: PartWriter, services: Services) -> Response:
+    """The answer to a request without a prompt, which only asks for the model to be loaded."""
+    check_model(model_name(name), services)
+    body = writer.last(Piece(), "load", {})
+    return Response(msgspec.json.encode(body), media_type="application/json")
 
 
 async def _admit(

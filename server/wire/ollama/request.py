@@ -88,6 +88,11 @@ class ChatRequest(AskedFields):
     messages: Items[GivenMessage] | None = None
     tools: Items[GivenTool] | None = None
 
+    @property
+    def has_prompt(self) -> bool:
+        """Whether there is anything to answer."""
+        return bool(self.messages)
+
 
 class GenerateRequest(AskedFields):
     """A request for what follows a prompt; `raw` ones are not put into the chat template."""
@@ -95,6 +100,11 @@ class GenerateRequest(AskedFields):
     prompt: str | None = None
     system: str | None = None
     raw: bool | None = None
+
+    @property
+    def has_prompt(self) -> bool:
+        """Whether there is anything to answer."""
+        return bool(self.prompt)
 
 
 class ShowRequest(WireModel):
