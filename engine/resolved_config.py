@@ -121,10 +121,6 @@ def resolve_config(
     """
     max_num_seqs, max_num_batched_tokens = _step_size(config, device)
     wanted = config.max_model_len or model_context_len
-    if wanted > model_context_len:
-        raise InvalidConfigError(
-            "max_model_len", wanted, f"the model supports at most {model_context_len} tokens"
-        )
     blocks_per_seq = -(-wanted // config.block_size)
     num_blocks = _num_blocks(
         config,
@@ -133,12 +129,7 @@ def resolve_config(
         most_used=max_num_seqs * blocks_per_seq,
     )
     capacity = num_blocks * config.block_size
-    if config.max_model_len is not None and config.max_model_len > capacity:
-        raise InvalidConfigError(
-            "max_model_len",
-            config.max_model_len,
-            f"the KV pool holds only {capacity} tokens; lower it or give the pool more memory",
-        )
+    _check_len(config.max_model_len, model_context_len, capacity)
     return ResolvedConfig(
         dtype=dtype,
         device=device,
@@ -167,6 +158,22 @@ def _step_size(config: EngineConfig, device: torch.device) -> tuple[int, int]:
         num_seqs, num_tokens = CUDA_NUM_SEQS, CUDA_NUM_BATCHED_TOKENS
     num_seqs = config.max_num_seqs or min(num_seqs, config.max_num_batched_tokens or num_seqs)
     return num_seqs, config.max_num_batched_tokens or max(num_tokens, num_seqs)
+
+
+def _check_len(max_model_len: int | None, model_context_len: int, capacity: int) -> None:
+    """Refuse a length that is asked for, and that the model or the KV pool does not allow."""
+    if max_model_len is None:
+        return
+    if max_model_len > model_context_len:
+        raise InvalidConfigError(
+            "max_model_len", max_model_len, f"the model supports at most {model_context_len} tokens"
+        )
+    if max_model_len > capacity:
+        raise InvalidConfigError(
+            "max_model_len",
+            max_model_len,
+            f"the KV pool holds only {capacity} tokens; lower it or give the pool more memory",
+        )
 
 
 def _num_blocks(
