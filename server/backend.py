@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from grammars.protocol import CompiledGrammar
     from grammars.spec import GrammarSpec
     from grammars.vocabulary import Vocabulary
+    from server.kernels.precompile import Wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +84,7 @@ def load_backend(
         wait_for_kernels = stack.enter_context(
             compiling_kernels(KERNELS, announce, giving_way=grammar_kernels.KERNELS)
         )
-        # Here, because it takes seconds (torch, transformers), in which the kernels are compiled.
-        from engine.load import load_engine
-
-        quiet_transformers()
-        tokenizer = load_tokenizer(model_folder)
-        wait_for_kernels(engine_kernels.KERNELS)  # its self-test would compile them once more
-        engine = AsyncEngine(
-            load_engine(
-                model_folder, engine_config, lambda stage: announce(f"Loading the engine: {stage}")
-            )
-        )
+        tokenizer, engine = _load_model(model_folder, engine_config, wait_for_kernels, announce)
         announce("Building the vocabulary")
         vocabulary = make_vocabulary(tokenizer, engine.info)
         with _refusing(model_folder):
@@ -119,6 +110,24 @@ def load_backend(
         DeviceAutomata(engine_config.automata_bytes) if follows else None,
         prepare_grammars,
     )
+
+
+def _load_model(
+    model_folder: Path,
+    engine_config: EngineConfig,
+    wait_for_kernels: Wait,
+    announce: Callable[[str], None],
+) -> tuple[PreTrainedTokenizerFast, AsyncEngine]:
+    # Here, because it takes seconds (torch, transformers), in which the kernels are compiled.
+    from engine.load import load_engine
+
+    quiet_transformers()
+    tokenizer = load_tokenizer(model_folder)
+    wait_for_kernels(engine_kernels.KERNELS)  # the engine's self-test would compile them once more
+    engine = load_engine(
+        model_folder, engine_config, lambda stage: announce(f"Loading the engine: {stage}")
+    )
+    return tokenizer, AsyncEngine(engine)
 
 
 @contextmanager

@@ -50,12 +50,17 @@ def check_tokenizer_json(path: Path) -> None:
     _check_ids(path, document)
     growth = _growth(document.get("normalizer"))
     if growth > MAX_GROWTH:
-        reason = f"its normalizer makes up to {growth:.0f} characters of one; {MAX_GROWTH} are "
-        raise _refusal(path, f"{reason}allowed")
+        raise _refusal(
+            path,
+            f"its normalizer makes up to {growth:.0f} characters of one; {MAX_GROWTH} are allowed",
+        )
     num_special = _num_special_tokens(document.get("post_processor"))
     if num_special > MAX_SPECIAL_TOKENS:
-        reason = f"its post-processor puts {num_special} tokens around a text; "
-        raise _refusal(path, f"{reason}{MAX_SPECIAL_TOKENS} are allowed")
+        raise _refusal(
+            path,
+            f"its post-processor puts {num_special} tokens around a text; {MAX_SPECIAL_TOKENS} are "
+            "allowed",
+        )
 
 
 def _check_ids(path: Path, document: dict[str, Any]) -> None:

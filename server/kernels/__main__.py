@@ -1,4 +1,4 @@
-"""`python -m server.kernels`: compile the kernels that are not on disk, ahead of tests."""
+"""`python -m server.kernels`: compile the kernels that are not on disk, ahead of a first start."""
 
 from __future__ import annotations
 
