@@ -8,9 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from server.chat.loading import load_prompts
 from server.chat.metered.budget import RenderLimits
-from server.chat.prompt import PromptBuilder
-from server.chat.template import ChatTemplate
 from server.collector import collected_when_idle
 from server.errors import StartupError
 from server.loaded_engine import load_engine
@@ -77,15 +76,13 @@ def load_server(
     loaded = load_engine(model_folder, engine_config, server_config, process_config, announce)
     engine = loaded.engine
     announce(f"Engine: {_facts(engine)}")
-    try:
-        prompts = PromptBuilder(
-            ChatTemplate(loaded.tokenizer, RenderLimits.of(server_config)),
-            loaded.tokenizer.backend_tokenizer.to_str(),
-            max_model_len=engine.max_model_len,
-            tool_format=server_config.tool_format,
-        )
-    except ValueError as error:
-        raise StartupError(f"{model_folder.name} cannot be served: {error}") from error
+    prompts = load_prompts(
+        model_folder.name,
+        loaded.tokenizer,
+        RenderLimits.of(server_config),
+        max_model_len=engine.max_model_len,
+        tool_format=server_config.tool_format,
+    )
     model = _served_model(names, aliases, engine, loaded.vocabulary, server_config)
     services = Services(
         config=server_config,

@@ -8,7 +8,6 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from transformers import PreTrainedTokenizerFast
 
 from engine.config import EngineConfig
 from engine.load import load_engine
@@ -16,9 +15,8 @@ from engine.output import FinishReason
 from engine.request import Request, SamplingParams
 from grammars.backends.base import BACKEND_NAMES, get_backend
 from grammars.spec import Cfg, Choice, JsonObject, JsonSchema, Regex
+from server.chat.loading import load_prompts
 from server.chat.metered.budget import RenderLimits
-from server.chat.prompt import PromptBuilder
-from server.chat.template import ChatTemplate
 from server.commands.flags import add_flags, read_flags
 from server.commands.schema_file import read_schema
 from server.commands.vocabulary import load_vocabulary
@@ -28,11 +26,13 @@ from server.models.progress import TerminalProgress
 from server.models.resolve import resolve_model
 from server.quiet import quiet_transformers
 from server.reply.detokenizer import Detokenizer, TextPiece
+from server.tokenizer import load_tokenizer
 from server.wire.policy import parse_chat_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+
+    from transformers import PreTrainedTokenizerFast
 
     from engine.engine import Engine
     from grammars.spec import GrammarSpec
@@ -61,14 +61,14 @@ def main(arguments: list[str]) -> int:
     console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
     folder = resolve_model(parsed.model, progress=TerminalProgress()).path
     quiet_transformers()
-    vocabulary = load_vocabulary(folder)
+    tokenizer, vocabulary = load_tokenizer(folder), load_vocabulary(folder)
     grammar = None if spec is None else get_backend(parsed.backend).compile(spec, vocabulary)
     engine = load_engine(
         folder, engine_config, lambda stage: console.print(f"Loading the engine: {stage}")
     )
     request = Request(
         request_id="generate",
-        prompt_token_ids=_prompt_token_ids(parsed.prompt, folder, engine),
+        prompt_token_ids=_prompt_token_ids(parsed.prompt, folder.name, tokenizer, engine),
         sampling=SamplingParams(
             max_tokens=parsed.max_tokens, temperature=parsed.temperature, seed=parsed.seed
         ),
@@ -158,17 +158,18 @@ def _spec(parsed: argparse.Namespace) -> GrammarSpec | None:
     return None
 
 
-def _prompt_token_ids(prompt: str, folder: Path, engine: Engine) -> tuple[int, ...]:
+def _prompt_token_ids(
+    prompt: str, model_name: str, tokenizer: PreTrainedTokenizerFast, engine: Engine
+) -> tuple[int, ...]:
     """The prompt as one user message, in the model's own chat template."""
-    prompts = PromptBuilder(
-        ChatTemplate(
-            PreTrainedTokenizerFast.from_pretrained(folder), RenderLimits.of(ServerConfig())
-        ),
-        (folder / "tokenizer.json").read_text(encoding="utf-8"),
+    prompts = load_prompts(
+        model_name,
+        tokenizer,
+        RenderLimits.of(ServerConfig()),
         max_model_len=engine.config.max_model_len,
     )
     message = {"role": "user", "content": prompt}
-    chat = parse_chat_request({"model": folder.name, "messages": [message]})
+    chat = parse_chat_request({"model": model_name, "messages": [message]})
     return prompts.build(chat.request).token_ids
 
 

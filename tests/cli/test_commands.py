@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from importlib.metadata import version
 
 import pytest
@@ -149,6 +150,26 @@ def test_a_wrong_sampling_option_is_told_before_the_model_is_loaded(arguments, m
         main(["generate", "hello", "--model", "no-such-model", *arguments])
     assert ending.value.code == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("tokenizer_config.json", {"chat_template": None}, "the tokenizer has no chat template"),
+        ("tokenizer.json", {"added_tokens": [{"content": "a", "id": -1}]}, "has the id -1"),
+    ],
+)
+def test_a_tokenizer_that_is_of_no_use_is_told_in_one_line(
+    tiny_folder, tmp_path, capsys, name, change, message
+):
+    folder = tmp_path / "model"
+    shutil.copytree(tiny_folder, folder)
+    content = json.loads((folder / name).read_text())
+    (folder / name).write_text(json.dumps(content | change))
+    assert main(["generate", "hello", "--model", str(folder)]) == 1
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told.startswith("tightrope: model ")
+    assert message in told
 
 
 def test_an_option_that_cannot_be_honoured_is_told_in_one_line(tiny_folder, capsys):
