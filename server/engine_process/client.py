@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import itertools
 import logging
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from engine.stats import EngineCounters, EngineStats
 from engine.waiters import Waiters
 from grammars.cache import CacheStats
 from server.engine_process.channel import ChannelClosedError
+from server.engine_process.compiles import PendingCompiles
 from server.engine_process.messages import (
     CODEC,
     Abort,
@@ -80,9 +80,8 @@ class ProcessEngine:
             child, start, settings, announce=announce, take=self._take, lost=self._lost
         )
         self._compile_timeout_s = settings.compile_timeout_s
-        self._ids = itertools.count()
         self._waiters = Waiters(self._abort)
-        self._compiles: dict[int, asyncio.Future[RemoteGrammar]] = {}
+        self._compiles = PendingCompiles()
         self._grammars_ready = asyncio.Event()
         self._announce = announce
         self._stats = _no_stats()
@@ -162,26 +161,20 @@ class ProcessEngine:
         """
         await self._wait_for_kernels()
         channel = self._live_child_or_refuse().channel
-        grammar_id = next(self._ids)
-        answer: asyncio.Future[RemoteGrammar] = asyncio.get_running_loop().create_future()
-        self._compiles[grammar_id] = answer
-        message = Compile(grammar_id, spec, caller, request_id_of_task.get(), closes)
         try:
-            async with asyncio.timeout(self._compile_timeout_s):
-                # A structure may have so many parts that this takes a second.
-                encoded = await asyncio.to_thread(CODEC.encode, message)
-                if not answer.done():  # as it is where the process has ended in the meantime
-                    channel.send_encoded(encoded)
-                return await answer
+            with self._compiles.begin(channel) as (grammar_id, answer):
+                message = Compile(grammar_id, spec, caller, request_id_of_task.get(), closes)
+                async with asyncio.timeout(self._compile_timeout_s):
+                    # A structure may have so many parts that this takes a second.
+                    encoded = await asyncio.to_thread(CODEC.encode, message)
+                    if not answer.done():  # as it is where the process has ended in the meantime
+                        channel.send_encoded(encoded)
+                    return await answer
         except TimeoutError as error:
             raise UnavailableError(
                 f"The constraint was not compiled within {self._compile_timeout_s:g} s; "
                 "simplify it, or try again later"
             ) from error
-        finally:
-            del self._compiles[grammar_id]
-            if not answer.done() or answer.cancelled():
-                channel.send(Release(grammar_id))
 
     async def _wait_for_kernels(self) -> None:
         """Does so at the first start on a machine; ends too where the process does."""
@@ -251,14 +244,15 @@ class ProcessEngine:
             case Refused(request_id, parameter, reason):
                 self._waiters.deliver(request_id, InvalidRequestError(parameter, reason))
             case Compiled():
-                self._answer_compile(message.grammar_id, self._remote_grammar(message))
+                self._compiles.succeed(self._remote_grammar(message))
             case CompileRefused(grammar_id):
-                self._answer_compile(grammar_id, refusal_error(message))
+                self._compiles.fail(grammar_id, refusal_error(message))
             case CompileShed(grammar_id):
                 words = "Too many constraints are being compiled; try again later"
-                self._answer_compile(grammar_id, OverloadedError(words))
+                self._compiles.fail(grammar_id, OverloadedError(words))
             case CompileFailed(grammar_id, reason):
-                self._answer_compile(grammar_id, InternalError(f"An error of the server: {reason}"))
+                fault = InternalError(f"An error of the server: {reason}")
+                self._compiles.fail(grammar_id, fault)
             case _:
                 raise ChannelClosedError(f"{type(message).__name__} is not for the server")
 
@@ -272,15 +266,6 @@ class ProcessEngine:
             release=lambda grammar_id: self._release(grammar_id, generation),
         )
 
-    def _answer_compile(self, grammar_id: int, answer: RemoteGrammar | Exception) -> None:
-        future = self._compiles.get(grammar_id)
-        if future is None or future.done():
-            return  # nobody waits any more; a grammar is released as it is dropped here
-        if isinstance(answer, RemoteGrammar):
-            future.set_result(answer)
-        else:
-            future.set_exception(answer)
-
     def _lost(self, reason: str) -> None:
         """There is no process any more: nothing that was asked of it will be answered."""
         self._grammars_ready.set()
@@ -288,11 +273,7 @@ class ProcessEngine:
         self._stats = _no_stats()
         self._cache_stats = CacheStats()
         self._waiters.fail_all(EngineDeadError(reason))
-        for future in self._compiles.values():
-            if not future.done():
-                future.set_exception(
-                    UnavailableError("The engine has stopped; try again in a moment")
-                )
+        self._compiles.fail_all(UnavailableError("The engine has stopped; try again in a moment"))
 
 
 def _no_stats() -> EngineStats:
