@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 from typing import TYPE_CHECKING, Final
 
@@ -172,10 +173,7 @@ def _plan_shards(gguf: GgufFile, sources: dict[str, str], max_shard_bytes: int) 
 
 
 def _weight_bytes(gguf: GgufFile, source: str) -> int:
-    num_values = 1
-    for size in gguf.tensors[source].shape:
-        num_values *= size
-    return num_values * _BYTES_PER_WEIGHT
+    return math.prod(gguf.tensors[source].shape) * _BYTES_PER_WEIGHT
 
 
 def _convert_tensor(gguf: GgufFile, architecture: Architecture, source: str) -> Tensor:

@@ -8,6 +8,7 @@ vocabulary (seconds); the quantised blocks are decoded by the gguf package.
 
 from __future__ import annotations
 
+import math
 import mmap
 import struct
 from dataclasses import dataclass
@@ -212,7 +213,4 @@ def _stored_bytes(path: Path, name: str, shape: tuple[int, ...], quantization: i
         raise InvalidModelFileError(
             path, f"tensor {name}: rows of {shape[-1]} values cannot be {kind.name} blocks"
         )
-    num_values = 1
-    for size in shape:
-        num_values *= size
-    return num_values // values_per_block * bytes_per_block
+    return math.prod(shape) // values_per_block * bytes_per_block
