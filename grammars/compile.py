@@ -9,16 +9,28 @@ from grammars.cfg.steps import CfgSteps
 from grammars.errors import InvalidGrammarError
 from grammars.limits import CompileLimits
 from grammars.masks.compiled import AutomatonGrammar
+from grammars.masks.limited_block import LimitedGrammar
 from grammars.masks.renewal import RenewedGrammar
 from grammars.pushdown.cfg_states import CfgStates
 from grammars.pushdown.structural import StructuralStates
 from grammars.pushdown.tables import AutomatonTables
-from grammars.spec import Cfg, Choice, Embed, JsonObject, JsonSchema, Regex, Structure
+from grammars.spec import (
+    Cfg,
+    Choice,
+    Embed,
+    FreeText,
+    JsonObject,
+    JsonSchema,
+    Literal,
+    Regex,
+    Sequence,
+    Structure,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from grammars.spec import GrammarSpec, Part
+    from grammars.spec import LimitedBlock, Part, TextSpec
     from grammars.vocabulary import Vocabulary
 
 _DEFAULT_LIMITS: Final = CompileLimits()
@@ -29,7 +41,7 @@ _BYTES_PER_CHARACTER: Final = 24
 
 
 def compile_grammar(
-    spec: GrammarSpec, vocabulary: Vocabulary, limits: CompileLimits | None = None
+    spec: TextSpec, vocabulary: Vocabulary, limits: CompileLimits | None = None
 ) -> RenewedGrammar:
     """Compile a spec for a vocabulary.
 
@@ -55,8 +67,25 @@ def compile_grammar(
     )
 
 
+def compile_limited(
+    spec: LimitedBlock, vocabulary: Vocabulary, limits: CompileLimits | None = None
+) -> LimitedGrammar:
+    """The same for texts whose block at the beginning is limited.
+
+    Raises:
+        GrammarError: as `compile_grammar`.
+    """
+    begin = (Literal(spec.begin),) if spec.begin else ()
+    block = Structure(Sequence((*begin, FreeText(end=spec.end), FreeText())))
+    return LimitedGrammar(
+        spec,
+        compile_grammar(spec.spec, vocabulary, limits),
+        compile_grammar(block, vocabulary, limits),
+    )
+
+
 def _automaton(
-    spec: GrammarSpec, vocabulary: Vocabulary, limits: CompileLimits, row_ids: Iterator[int]
+    spec: TextSpec, vocabulary: Vocabulary, limits: CompileLimits, row_ids: Iterator[int]
 ) -> AutomatonGrammar:
     """The automaton of a spec, as it is before any text."""
     tables = AutomatonTables(max_bytes=limits.max_table_bytes)
@@ -73,7 +102,7 @@ def _automaton(
     )
 
 
-def _text(spec: GrammarSpec) -> str:
+def _text(spec: TextSpec) -> str:
     return spec.text if isinstance(spec, JsonSchema | Cfg) else repr(spec)
 
 

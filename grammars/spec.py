@@ -186,11 +186,41 @@ class FreeText:
 
 
 Part: TypeAlias = Literal | Embed | Sequence | Either | Repeat | FreeText
-GrammarSpec: TypeAlias = JsonSchema | JsonObject | Regex | Choice | Cfg | Structure
+TextSpec: TypeAlias = JsonSchema | JsonObject | Regex | Choice | Cfg | Structure
+"""What is said about the texts alone, however they are cut into tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class LimitedBlock:
+    """Texts of another spec in which the block at their beginning has few tokens.
+
+    The block is free text, up to and with the first `end`. Texts that do not begin with `begin`,
+    white space left aside, have none.
+
+    Args:
+        spec: all texts.
+        begin: what the block begins with; "" where every text begins inside of it.
+        end: what ends it.
+        max_tokens: between `begin` and `end`, >= 0; so `end` is written in time.
+    """
+
+    spec: TextSpec
+    begin: str
+    end: str
+    max_tokens: int
+
+
+GrammarSpec: TypeAlias = TextSpec | LimitedBlock
 
 
 def with_property_order(spec: GrammarSpec, property_order: PropertyOrder) -> GrammarSpec:
     """The same texts, but for the order of keys in all JSON documents of the spec."""
+    if isinstance(spec, LimitedBlock):
+        return replace(spec, spec=_ordered_texts(spec.spec, property_order))
+    return _ordered_texts(spec, property_order)
+
+
+def _ordered_texts(spec: TextSpec, property_order: PropertyOrder) -> TextSpec:
     if isinstance(spec, Structure):
         return Structure(_ordered_part(spec.root, property_order))
     return _ordered_document(spec, property_order)

@@ -142,7 +142,7 @@ async def admit(
         reply_format=services.prompts.reply_format,
         thinking=prompt.thinking,
         stops=() if "stop" in asked.idle else stop_strings(request),
-        enforced=binding_fields(request, tools, document),
+        enforced=binding_fields(request, tools, document, prompt.thinking),
         ignored=(*parsed.ignored, *prompt.ignored, *asked.idle),
         unknown=parsed.unknown,
         cache_salt=cache_salt,
@@ -199,7 +199,7 @@ def _understand(
         num_prompt_tokens=len(prompt.token_ids),
         max_model_len=services.model.max_model_len,
     )
-    idle = tuple(idle_fields(request, tools, document, spec))
+    idle = tuple(idle_fields(request, tools, document, prompt.thinking, spec))
     if spec is not None:
         spec = with_property_order(spec, _property_order(request, services))
     return _Asked(prompt, tools, document, spec, sampling, idle)

@@ -16,7 +16,8 @@ from grammars.spec import (
     Structure,
     with_property_order,
 )
-from server.composition import compose
+from server.chat.thinking import Thinking
+from server.composition import compose, with_limited_thoughts
 from server.errors import RequestError
 from server.request_errors import InvalidToolError, InvalidValueError, UnsupportedValueError
 from server.tool_choice import CallMode
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from grammars.spec import GrammarSpec, PropertyOrder
     from server.calls.tool import CallableTool
     from server.chat.reply_format import ReplyFormat
-    from server.chat.thinking import Thinking
     from server.document import Document
     from server.grammar_compiler import ServedGrammar
     from server.services import Services
@@ -59,7 +59,12 @@ def asked_grammar(
             "continue_final_message",
             "a constraint holds for whole answers, so it cannot be combined with one",
         )
-    return compose(tools, None if document is None else document.spec, thinking, reply_format)
+    spec = None if document is None else document.spec
+    budget = None if thinking is Thinking.NONE else request.thinking_token_budget
+    answer = compose(tools, spec, thinking, reply_format, limits_thoughts=budget is not None)
+    if answer is None or budget is None:
+        return answer
+    return with_limited_thoughts(answer, thinking, reply_format.thoughts, budget)
 
 
 def _check_told_apart(document: Document) -> None:

@@ -11,7 +11,8 @@
 
 `parallel_tool_calls: false` makes "one or more" exactly one, and allows one call in free text.
 Calls are written in the model's own format (`server.calls.formats`). Thoughts are free text up to
-the first closing tag; the grammar of the answer begins behind it.
+the first closing tag; the grammar of the answer begins behind it. With a budget of tokens for the
+thoughts there is always a grammar.
 """
 
 from __future__ import annotations
@@ -22,14 +23,16 @@ from grammars.spec import (
     Either,
     Embed,
     FreeText,
-    GrammarSpec,
     JsonObject,
     JsonSchema,
+    LimitedBlock,
     Literal,
     Part,
     Regex,
     Sequence,
     Structure,
+    Tagged,
+    TextSpec,
 )
 from server.calls.grammar import (
     calls_or_json_part,
@@ -55,7 +58,9 @@ def compose(
     document: DocumentSpec | None,
     thinking: Thinking,
     reply_format: ReplyFormat,
-) -> GrammarSpec | None:
+    *,
+    limits_thoughts: bool = False,
+) -> TextSpec | None:
     """The grammar of an answer.
 
     Args:
@@ -63,6 +68,7 @@ def compose(
         document: what the text is bound to, if it is.
         thinking: what the prompt says of a block of thoughts.
         reply_format: how the model writes calls and thoughts.
+        limits_thoughts: whether thoughts have to be told apart in free text too.
 
     Returns:
         None where nothing is asked for: the answer is free text.
@@ -70,12 +76,27 @@ def compose(
     Raises:
         InvalidToolError: arguments that the model's format cannot hold.
     """
-    if tools.mode is CallMode.NONE and document is None:
-        return None
     if tools.mode is CallMode.NONE and thinking is Thinking.NONE:
         return document
+    if tools.mode is CallMode.NONE and document is None:
+        return Structure(_free(thinking, reply_format.thoughts)) if limits_thoughts else None
     answer = _answer(tools, document, reply_format)
     return Structure(_with_thoughts(answer, thinking, reply_format.thoughts))
+
+
+def with_limited_thoughts(
+    answer: TextSpec, thinking: Thinking, tags: ThoughtTags, max_tokens: int
+) -> LimitedBlock:
+    """The same answer, with so many tokens of thoughts at most.
+
+    Args:
+        answer: in which thoughts are told apart.
+        thinking: what the prompt says of a block of thoughts: not that there is none.
+        tags: around thoughts.
+        max_tokens: without the tags.
+    """
+    begin = "" if thinking is Thinking.OPEN else tags.open
+    return LimitedBlock(answer, begin, tags.close, max_tokens)
 
 
 def _answer(tools: ToolUse, document: DocumentSpec | None, reply_format: ReplyFormat) -> Part:
@@ -123,6 +144,13 @@ def _with_thoughts(answer: Part, thinking: Thinking, tags: ThoughtTags) -> Part:
             return Either((thoughtful, answer))
         case _:
             assert_never(thinking)
+
+
+def _free(thinking: Thinking, tags: ThoughtTags) -> Part:
+    """Any text; thoughts in it end before it does."""
+    if thinking is Thinking.OPEN:
+        return _behind_thoughts(FreeText(), tags)
+    return FreeText((Tagged(tags.open, FreeText(end=tags.close)),), max_tags=1)
 
 
 def _behind_thoughts(answer: Part, tags: ThoughtTags) -> Part:

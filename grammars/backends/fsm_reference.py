@@ -18,7 +18,7 @@ from grammars.backends.patterns import choice_regex, plain_regex
 from grammars.backends.peer_matcher import PeerMatcher
 from grammars.backends.schema_regex import schema_regex
 from grammars.errors import LimitExceededError, UnsatisfiableError, UnsupportedError
-from grammars.spec import Cfg, Choice, JsonObject, JsonSchema, Regex, Structure
+from grammars.spec import Cfg, Choice, JsonObject, JsonSchema, LimitedBlock, Regex, Structure
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -66,7 +66,7 @@ def _regex(spec: GrammarSpec) -> str:
             what = "JSON objects of any depth are"
         case Cfg():
             what = "grammars are"
-        case Structure():
+        case Structure() | LimitedBlock():
             what = "structures are"
     raise UnsupportedError(
         f"{what} not enforced by the fsm-reference backend; use the tightrope backend"

@@ -10,7 +10,7 @@ from grammars.backends.peer_matcher import PeerMatcher
 from grammars.backends.schema_support import SchemaSupport
 from grammars.backends.schema_walk import with_patterns
 from grammars.errors import BackendError, UnsupportedError
-from grammars.spec import Cfg, Choice, JsonObject, JsonSchema, Regex, Structure
+from grammars.spec import Cfg, Choice, JsonObject, JsonSchema, LimitedBlock, Regex, Structure
 
 if TYPE_CHECKING:
     from grammars.protocol import Bitmask
@@ -75,7 +75,7 @@ def _grammar_text(spec: GrammarSpec, formats: Any) -> str:  # noqa: ANN401 - llg
             raise UnsupportedError(
                 "grammars are not enforced by the llguidance backend; use the tightrope backend"
             )
-        case Structure():
+        case Structure() | LimitedBlock():
             raise UnsupportedError(
                 "structures are not enforced by the llguidance backend; use the tightrope backend"
             )

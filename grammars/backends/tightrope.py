@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grammars.compile import compile_grammar
+from grammars.compile import compile_grammar, compile_limited
 from grammars.limits import CompileLimits
+from grammars.spec import LimitedBlock
 
 if TYPE_CHECKING:
     from grammars.protocol import CompiledGrammar
@@ -26,4 +27,6 @@ class TightropeBackend:
         self._limits = limits or CompileLimits()
 
     def compile(self, spec: GrammarSpec, vocabulary: Vocabulary) -> CompiledGrammar:
+        if isinstance(spec, LimitedBlock):
+            return compile_limited(spec, vocabulary, self._limits)
         return compile_grammar(spec, vocabulary, self._limits)

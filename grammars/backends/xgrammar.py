@@ -12,7 +12,7 @@ from grammars.backends.peer_matcher import PeerMatcher
 from grammars.backends.schema_support import BY_TYPE, SchemaSupport
 from grammars.backends.schema_walk import with_patterns
 from grammars.errors import BackendError, UnsupportedError
-from grammars.spec import Cfg, Choice, JsonObject, JsonSchema, Regex, Structure
+from grammars.spec import Cfg, Choice, JsonObject, JsonSchema, LimitedBlock, Regex, Structure
 
 if TYPE_CHECKING:
     from grammars.protocol import Bitmask
@@ -72,7 +72,7 @@ def _compile(spec: GrammarSpec, compiler: Any) -> Any:  # noqa: ANN401 - xgramma
             raise UnsupportedError(
                 "grammars are not enforced by the xgrammar backend; use the tightrope backend"
             )
-        case Structure():
+        case Structure() | LimitedBlock():
             raise UnsupportedError(
                 "structures are not enforced by the xgrammar backend; use the tightrope backend"
             )

@@ -19,7 +19,7 @@ from server.commands.check_keywords import list_keywords
 from server.commands.check_refusals import Refusal, RefusalKind, Refusals, find_refusals
 
 if TYPE_CHECKING:
-    from grammars.spec import GrammarSpec
+    from grammars.spec import TextSpec
     from grammars.vocabulary import Vocabulary
     from server.commands.check_hints import Hint
     from server.commands.check_keywords import KeywordPlace
@@ -74,7 +74,7 @@ class CheckReport:
     hints: tuple[Hint, ...]
 
 
-def check_spec(spec: GrammarSpec, vocabulary: Vocabulary) -> CheckReport:
+def check_spec(spec: TextSpec, vocabulary: Vocabulary) -> CheckReport:
     """Compile a spec and look at it; a JSON Schema must be JSON.
 
     Raises:
@@ -93,7 +93,7 @@ def check_spec(spec: GrammarSpec, vocabulary: Vocabulary) -> CheckReport:
     return CheckReport(CheckVerdict.EXACT, Refusals((), are_all=True), cost, keywords, hints)
 
 
-def _refused(spec: GrammarSpec, error: GrammarError, vocabulary: Vocabulary) -> CheckReport:
+def _refused(spec: TextSpec, error: GrammarError, vocabulary: Vocabulary) -> CheckReport:
     first = Refusal.of(error)
     verdict = (
         CheckVerdict.UNSATISFIABLE
@@ -108,7 +108,7 @@ def _refused(spec: GrammarSpec, error: GrammarError, vocabulary: Vocabulary) -> 
     return CheckReport(verdict, refusals, None, tuple(keywords), tuple(find_hints(schema)))
 
 
-def _measure(spec: GrammarSpec, vocabulary: Vocabulary) -> Cost:
+def _measure(spec: TextSpec, vocabulary: Vocabulary) -> Cost:
     """Compile twice, since the first time also prepares what all grammars of a vocabulary share."""
     row = np.zeros(vocabulary.num_words, np.int32)
     begun = time.perf_counter()

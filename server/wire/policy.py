@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from server.wire.chat_request import ChatCompletionRequest, ignored_options
 from server.wire.parsing import parse_request
+from server.wire.thinking_budget import OTHER_BUDGET_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,6 +43,7 @@ REFUSED_FIELDS = {
     "length_penalty": "remove it",
     "prompt_logprobs": "remove it",
     "truncate_prompt_tokens": "shorten the messages",
+    **OTHER_BUDGET_NAMES,
 }
 """Fields of OpenAI's API or of other servers whose silent loss would change the answer."""
 

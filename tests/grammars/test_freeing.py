@@ -28,7 +28,7 @@ from tests.support.byte_vocabulary import byte_vocabulary
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from grammars.spec import GrammarSpec
+    from grammars.spec import TextSpec
 
 OPEN = '{"type": "object", "required": ["a"], "additionalProperties": {"type": "string"}}'
 TREE = '{"properties": {"of": {"type": "array", "items": {"$ref": "#"}}}, "type": "object"}'
@@ -38,7 +38,7 @@ EXCLUSIVE = (
 UNIQUE = '{"type": "array", "items": {"enum": [1, 2, 3, "a"]}, "uniqueItems": true, "minItems": 2}'
 CALL = Tagged("<call>", Sequence((Embed(JsonSchema(OPEN)), Literal("</call>"))))
 
-SPECS: dict[str, tuple[GrammarSpec, bytes]] = {
+SPECS: dict[str, tuple[TextSpec, bytes]] = {
     "an open object": (JsonSchema(OPEN), b'{"a": "x", "b": "y", "c": "y"}'),
     "keys in any order": (JsonSchema(OPEN, property_order="any"), b'{"b": "x", "a": "y"}'),
     "a tree": (JsonSchema(TREE), b'{"of": [{"of": [{}, {}]}, {}]}'),
@@ -75,7 +75,7 @@ def left_to_the_collector() -> list[str]:
     return [one.__name__ for one in found if one.__module__.startswith("grammars.")]
 
 
-def use(spec: GrammarSpec, text: bytes) -> None:
+def use(spec: TextSpec, text: bytes) -> None:
     """Compile, and let two texts leave behind all that is remembered of them."""
     vocabulary = byte_vocabulary()
     grammar = compile_grammar(spec, vocabulary)

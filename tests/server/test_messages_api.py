@@ -489,7 +489,7 @@ def test_fields_without_effect_are_named():
         "output_config.effort",
     ]
     asks_in_vain = ask(services=make_services("ok"), thinking=THINKING)
-    assert asks_in_vain.headers["x-tightrope-ignored"] == "thinking.budget_tokens, thinking"
+    assert asks_in_vain.headers["x-tightrope-ignored"] == "thinking, thinking.budget_tokens"
 
 
 def test_what_claude_codes_command_line_sends_is_answered():

@@ -11,7 +11,7 @@ import uvicorn
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerFast
 
-from grammars.compile import compile_grammar
+from grammars.backends.tightrope import TightropeBackend
 from server.app import create_app
 from server.chat.metered.budget import RenderLimits
 from server.chat.prompt import PromptBuilder
@@ -119,7 +119,7 @@ def make_services(
 ) -> ScriptedServices:
     """Services whose engine writes `texts`; grammars are compiled by the real compiler."""
     config = config or ServerConfig()
-    vocabulary = byte_vocabulary(controls)
+    vocabulary, backend = byte_vocabulary(controls), TightropeBackend()
     return ScriptedServices(
         config=config,
         model=ServedModel(names, 1_700_000_000, max_model_len, "fp_test"),
@@ -132,7 +132,7 @@ def make_services(
         ),
         vocabulary=vocabulary,
         compiler=GrammarCompiler(
-            lambda spec: compile_grammar(spec, vocabulary), max_concurrent=1, max_waiting=8
+            lambda spec: backend.compile(spec, vocabulary), max_concurrent=1, max_waiting=8
         ),
         engine=ScriptedEngine(vocabulary, list(texts) or ["ok"], **engine_options),
         metrics=Metrics(),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from grammars.protocol import GrammarMatcher
-    from grammars.spec import GrammarSpec
+    from grammars.spec import TextSpec
     from grammars.vocabulary import Vocabulary
 
 Kind = Literal["schema", "regex", "grammar"]
@@ -60,7 +60,7 @@ class Case:
     num_steps: int = WALK_TOKENS
 
     @property
-    def spec(self) -> GrammarSpec:
+    def spec(self) -> TextSpec:
         assert self.text is not None
         match self.kind:
             case "schema":

@@ -59,6 +59,7 @@ def as_chat(request: CountTokensRequest, unknown: tuple[str, ...]) -> Translatio
     if isinstance(request, MessagesRequest):
         fields |= {
             "max_tokens": request.max_tokens,
+            "thinking_token_budget": _thinking_budget(request),
             "stop": request.stop_sequences or None,
             "temperature": request.temperature,
             "top_p": request.top_p,
@@ -81,6 +82,7 @@ def _names(request: CountTokensRequest, placed: PlacedMessages, schema_name: str
         "json_schema": schema_name,
         "parallel_tool_calls": "tool_choice.disable_parallel_tool_use",
         "stop": "stop_sequences",
+        "thinking_token_budget": "thinking.budget_tokens",
         "tool_choice.function": "tool_choice",
     }
     for index in range(len(request.tools or [])):
@@ -109,6 +111,12 @@ def _thinks(request: CountTokensRequest) -> bool | None:
     if request.thinking.type == "disabled":
         return False
     return True if request.thinking.type == "enabled" else None
+
+
+def _thinking_budget(request: MessagesRequest) -> int | None:
+    """Clients leave a budget (of 0) beside other types, where it means nothing."""
+    thinking = request.thinking
+    return None if thinking is None or thinking.type != "enabled" else thinking.budget_tokens
 
 
 def _effort(request: CountTokensRequest) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from server.wire.anthropic.blocks import RedactedThinkingBlock
+from server.wire.anthropic.request import ThinkingConfig
 from server.wire.base import WireModel
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ _IGNORED: Final = frozenset(
         "allowed_callers",
         "betas",
         "billing_policy",
-        "budget_tokens",
         "cache_control",
         "caller",
         "citations",
@@ -47,6 +47,8 @@ def _ignored_in(value: object, path: str) -> Iterator[str]:
             yield from _ignored_in(item, path)
     if isinstance(value, RedactedThinkingBlock):
         yield f"{path}.redacted_thinking"
+    if isinstance(value, ThinkingConfig) and value.type != "enabled":
+        yield from () if value.budget_tokens is None else (f"{path}.budget_tokens",)
     if not isinstance(value, WireModel):
         return
     for name in type(value).model_fields:

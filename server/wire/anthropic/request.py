@@ -50,10 +50,13 @@ class ToolChoice(WireModel):
 
 
 class ThinkingConfig(WireModel):
-    """Whether the model thinks; the budget is not enforced, the thoughts are always returned."""
+    """Whether the model thinks, and for how many tokens at most, where thinking is `enabled`.
+
+    The thoughts are always returned.
+    """
 
     type: OneOf["enabled", "adaptive", "between_tools", "disabled"]
-    budget_tokens: int | None = None
+    budget_tokens: Annotated[int, Field(ge=0)] | None = None
     display: str | None = None
 
 

@@ -83,6 +83,7 @@ def as_chat(
             "logprobs": request.has_logprobs,
             "top_logprobs": request.top_logprobs if request.has_logprobs else None,
             "reasoning_effort": None if request.reasoning is None else request.reasoning.effort,
+            "thinking_token_budget": request.thinking_token_budget,
             "chat_template_kwargs": request.chat_template_kwargs,
         }
     )

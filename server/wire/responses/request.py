@@ -20,6 +20,7 @@ from server.wire.parsing import parse_request
 from server.wire.responses.items import InputItem, ReasoningItem, with_types
 from server.wire.responses.tools import FlatTool, FlatToolChoice
 from server.wire.sampling_fields import SamplingFields
+from server.wire.thinking_budget import OTHER_BUDGET_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -39,6 +40,7 @@ REFUSED_FIELDS: Final = {
     "max_tokens": "use max_output_tokens",
     "response_format": "use text.format",
     "n": "one response has one answer; send several requests",
+    **OTHER_BUDGET_NAMES,
 }
 """Fields whose silent loss would change the answer."""
 
@@ -118,6 +120,7 @@ class ResponsesRequest(SamplingFields):
     tool_choice: FlatToolChoice | None = None
     parallel_tool_calls: bool | None = None
     reasoning: ReasoningOptions | None = None
+    thinking_token_budget: Annotated[int, Field(ge=0)] | None = None
     chat_template_kwargs: dict[str, object] | None = None
 
     max_output_tokens: Annotated[int, Field(ge=1)] | None = None

@@ -13,13 +13,13 @@ from engine.output import FinishReason
 from engine.request import Request, SamplingParams
 from grammars.compile import compile_grammar
 from grammars.device_tables import DeviceBudget
-from grammars.spec import Choice, GrammarSpec, JsonSchema, Regex
+from grammars.spec import Choice, JsonSchema, Regex, TextSpec
 from tests.engine.support import Forcing, greedy, prompt, run_all, tiny_model
 from tests.support.tokenizers import tiny_vocabulary
 
 VOCABULARY = tiny_vocabulary()
 SIZE = VOCABULARY.padded_size
-GRAMMARS: dict[str, GrammarSpec] = {
+GRAMMARS: dict[str, TextSpec] = {
     "array": JsonSchema('{"type": "array", "items": {"enum": ["a", 12, null]}, "maxItems": 3}'),
     "choice": Choice(("abc", "ab", "c")),
     "pattern": Regex("[a-f]{3,9}"),

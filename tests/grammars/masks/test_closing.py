@@ -14,17 +14,17 @@ from grammars.spec import (
     Choice,
     Embed,
     FreeText,
-    GrammarSpec,
     JsonSchema,
     Literal,
     Regex,
     Sequence,
     Structure,
     Tagged,
+    TextSpec,
 )
 from tests.support.tokenizers import real_vocabulary, tiny_vocabulary
 
-SPECS: dict[str, GrammarSpec] = {
+SPECS: dict[str, TextSpec] = {
     "object": JsonSchema.from_value(
         {
             "type": "object",

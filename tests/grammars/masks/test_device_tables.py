@@ -9,10 +9,10 @@ import pytest
 
 from grammars.compile import compile_grammar
 from grammars.device_tables import ENDED, START, DeviceBudget
-from grammars.spec import Choice, GrammarSpec, JsonSchema, Literal, Regex, Structure
+from grammars.spec import Choice, JsonSchema, Literal, Regex, Structure, TextSpec
 from tests.support.tokenizers import real_vocabulary, tiny_vocabulary
 
-FINITE: dict[str, GrammarSpec] = {
+FINITE: dict[str, TextSpec] = {
     "choice": Choice(("ab", "abcabc", "true", "é")),
     "regex": Regex("(ab|c)*[0-9]{1,3}é?"),
     "control": Structure(Literal("a<call>true</call>")),

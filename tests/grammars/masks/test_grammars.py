@@ -19,7 +19,6 @@ from grammars.spec import (
     Choice,
     Embed,
     FreeText,
-    GrammarSpec,
     JsonObject,
     JsonSchema,
     Literal,
@@ -27,6 +26,7 @@ from grammars.spec import (
     Sequence,
     Structure,
     Tagged,
+    TextSpec,
 )
 from tests.support.tokenizers import real_vocabulary, tiny_vocabulary
 
@@ -57,7 +57,7 @@ SCHEMAS = {
     },
 }
 
-SPECS: dict[str, GrammarSpec] = {
+SPECS: dict[str, TextSpec] = {
     **{name: JsonSchema.from_value(schema) for name, schema in SCHEMAS.items()},
     "json object": JsonObject(),
     "regex": Regex("(ab|c)*[0-9]{1,3}é?"),
