@@ -20,6 +20,8 @@ _MAX_JSON_DEPTH: Final = 256
 
 SchemaPolicy: TypeAlias = OneOf["exact", "openai"]
 
+ReasoningField: TypeAlias = OneOf["reasoning_content", "reasoning", "both"]
+
 ToolFormatName: TypeAlias = OneOf[
     "auto",
     "hermes",
@@ -59,6 +61,8 @@ class ServerConfig:
             openai: of these, only what OpenAI's own API takes, to try a program before it asks it.
         property_order: the order of keys in JSON, where a request does not say. schema: that of the
             schema; any: any order, each key at most once.
+        reasoning_field: what thoughts are called in chat answers: reasoning_content, reasoning, or
+            both, which some clients show twice.
         grammar_backend: the grammar compiler: tightrope, or to compare with it xgrammar,
             llguidance, outlines.
         grammar_cache_bytes: memory for compiled grammars; it is an estimate, which the process
@@ -119,6 +123,7 @@ class ServerConfig:
     tool_format: ToolFormatName = "auto"
     schema_policy: SchemaPolicy = "exact"
     property_order: PropertyOrder = "schema"
+    reasoning_field: ReasoningField = "reasoning_content"
     grammar_backend: str = "tightrope"
     grammar_cache_bytes: int = 128 * 2**20
     max_concurrent_compiles: int = 2
@@ -162,6 +167,7 @@ class ServerConfig:
             ("tool_format", ToolFormatName),
             ("schema_policy", SchemaPolicy),
             ("property_order", PropertyOrder),
+            ("reasoning_field", ReasoningField),
         ):
             given, known = getattr(self, name), get_args(kind)
             if given not in known:

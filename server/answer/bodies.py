@@ -32,12 +32,14 @@ class AnswerHead:
         created: Unix time in seconds.
         model: the name that is answered with.
         fingerprint: `system_fingerprint`.
+        reasoning_fields: what thoughts are called in messages and deltas.
     """
 
     answer_id: str
     created: int
     model: str
     fingerprint: str
+    reasoning_fields: tuple[str, ...] = ("reasoning_content",)
 
     def fields(self, kind: str) -> Json:
         """The fields in front of `choices`; `kind` is the `object`."""
@@ -49,6 +51,10 @@ class AnswerHead:
             "system_fingerprint": self.fingerprint,
         }
 
+    def reasoning(self, text: str) -> Json:
+        """The fields of thoughts."""
+        return dict.fromkeys(self.reasoning_fields, text)
+
 
 def completion_body(head: AnswerHead, choices: Sequence[Json], usage: Usage) -> Json:
     """The body of an answer that is not streamed."""
@@ -56,6 +62,7 @@ def completion_body(head: AnswerHead, choices: Sequence[Json], usage: Usage) -> 
 
 
 def choice_body(
+    head: AnswerHead,
     index: int,
     message: ReplyMessage,
     call_ids: Sequence[str],
@@ -71,7 +78,7 @@ def choice_body(
     body: Json = {"role": "assistant", "content": message.content, "refusal": None}
     body["annotations"] = []
     if message.reasoning is not None:
-        body["reasoning_content"] = message.reasoning
+        body |= head.reasoning(message.reasoning)
     if message.calls and is_legacy:
         (call,) = message.calls
         body["function_call"] = {"name": call.name, "arguments": call.arguments}

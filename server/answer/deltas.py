@@ -18,9 +18,9 @@ from server.reply.events import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from server.answer.bodies import Json
+    from server.answer.bodies import AnswerHead, Json
 
-_ORDER: Final = ("reasoning_content", "content", "function_call", "tool_calls")
+_ORDER: Final = ("reasoning_content", "reasoning", "content", "function_call", "tool_calls")
 """In which clients read the fields of a delta."""
 
 
@@ -28,10 +28,12 @@ class DeltaWriter:
     """Writes the events of one choice; calls are numbered, each gets its id with its start only.
 
     Args:
+        head: of the answer.
         is_legacy: calls are in the older field `function_call`.
     """
 
-    def __init__(self, *, is_legacy: bool) -> None:
+    def __init__(self, head: AnswerHead, *, is_legacy: bool) -> None:
+        self._head = head
         self._is_legacy = is_legacy
         self._call_index = -1
         self._kind = ToolKind.FUNCTION
@@ -62,7 +64,7 @@ class DeltaWriter:
             case TextEvent(text):
                 return {"content": text}
             case ReasoningEvent(text):
-                return {"reasoning_content": text}
+                return self._head.reasoning(text)
             case CallStartEvent(name, kind):
                 self._call_index += 1
                 self._kind = kind
@@ -97,11 +99,9 @@ class DeltaWriter:
 
 def _may_follow(before: Json, delta: Json) -> bool:
     """Whether one delta can hold both, in order."""
-    last = max(map(_ORDER.index, before))
-    (field,) = delta
-    if field == "tool_calls" and field in before:
+    if "tool_calls" in before and "tool_calls" in delta:
         return _calls(before)[-1]["index"] != _calls(delta)[0]["index"]
-    return _ORDER.index(field) > last
+    return min(map(_ORDER.index, delta)) > max(map(_ORDER.index, before))
 
 
 def _calls(delta: Json) -> list[Json]:

@@ -44,7 +44,9 @@ async def streamed_answer(
     encoder = _ChunkEncoder(
         head, vocabulary, with_usage=bool(options is not None and options.include_usage)
     )
-    states = [_ChoiceState(index, is_legacy=chat.is_legacy) for index in range(chat.num_choices)]
+    states = [
+        _ChoiceState(index, head, is_legacy=chat.is_legacy) for index in range(chat.num_choices)
+    ]
     for state in states:
         yield encoder.role(state)
     try:
@@ -68,10 +70,10 @@ def sse(body: object) -> bytes:
 class _ChoiceState:
     """What the stream has sent of one choice."""
 
-    def __init__(self, index: int, *, is_legacy: bool) -> None:
+    def __init__(self, index: int, head: AnswerHead, *, is_legacy: bool) -> None:
         self.index = index
         self.is_legacy = is_legacy
-        self.deltas = DeltaWriter(is_legacy=is_legacy)
+        self.deltas = DeltaWriter(head, is_legacy=is_legacy)
         self.logprobs: list[TokenLogprobs] = []  # of tokens whose text is still held back
 
 

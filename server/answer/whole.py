@@ -40,6 +40,7 @@ async def whole_answer(
                 finishes[choice], ends[choice] = step.finish, step
     choices = [
         choice_body(
+            head,
             index,
             message,
             [new_call_id() for _ in message.calls],

@@ -42,7 +42,11 @@ def chat_routes(services: Services) -> APIRouter:
             request.receive, admit(parsed, services, cache_salt=cache_salt(request))
         )
         generation = Generation(chat, services)
-        head = answer_head(services.model, prefix="chatcmpl-")
+        head = answer_head(
+            services.model,
+            prefix="chatcmpl-",
+            reasoning_field=services.config.reasoning_field,
+        )
         headers = chat_headers(chat, {})
         if chat.request.stream:
             chunks = streamed_answer(generation, chat, head, services.vocabulary)
