@@ -10,7 +10,6 @@ import numpy as np
 
 from grammars.masks.crossing_tokens import crossing_tokens
 from grammars.masks.json_scan import OUTSIDE
-from grammars.masks.token_symbols import build_token_symbols
 from grammars.masks.trie_children import TrieChildren
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ class DistinctTokens:
         self._walk = walk
         self._tokens = tokens
         self._crossing = vocabulary.derive(crossing_tokens)
-        self._children = vocabulary.derive(_trie_children)
+        self._children = vocabulary.derive(TrieChildren)
         self._words_after: dict[PlainConfiguration, dict[int, int]] = {}
 
     def read(self, point: DistinctPoint, token_id: int) -> DistinctPoint | None:
@@ -209,10 +208,6 @@ class DeadWords:
             is_alive = after is not None and self._walk.is_alive(after)
             self._after[word] = after if is_alive else None
         return self._after[word]
-
-
-def _trie_children(vocabulary: Vocabulary) -> TrieChildren:
-    return TrieChildren(vocabulary.derive(build_token_symbols).trie)
 
 
 def allowed_among(token_ids: NDArray[np.int32], words: Bitmask) -> list[int]:

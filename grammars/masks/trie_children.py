@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from grammars.masks.token_symbols import build_token_symbols
+
 if TYPE_CHECKING:
-    from grammars.masks.trie import Trie
+    from grammars.vocabulary import Vocabulary
 
 _MANY: Final = 16
 """Children of a node that are remembered; fewer are found again as fast."""
 
 
 class TrieChildren:
-    """Finds children; what it remembers is bounded by the trie.
+    """Finds children in the trie of a vocabulary; use it through `Vocabulary.derive`.
 
-    Args:
-        trie: the tree.
+    What it remembers is bounded by the trie.
     """
 
-    def __init__(self, trie: Trie) -> None:
-        self._trie = trie
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._trie = vocabulary.derive(build_token_symbols).trie
         self._known: dict[int, dict[int, int]] = {}
 
     def of(self, node: int) -> dict[int, int]:

@@ -12,7 +12,10 @@ from grammars.automata.compiling import kernels_announced
 from grammars.automata.dfa import DEAD, Dfa
 from grammars.limits import CompileLimits
 from grammars.masks.compiled import AutomatonGrammar
+from grammars.masks.crossing_tokens import crossing_tokens
+from grammars.masks.key_tokens import KeyTokens
 from grammars.masks.slice_cache import SliceCache
+from grammars.masks.trie_children import TrieChildren
 from grammars.pushdown.actions import Goto
 from grammars.pushdown.layout import UNBOUNDED
 from grammars.pushdown.lexers import lexer_of
@@ -54,6 +57,8 @@ def warm_up(vocabulary: Vocabulary, announce: Callable[[str], None] | None = Non
             matcher.accept_token(vocabulary.encode(bytes([byte]))[0])
         _make_slices(vocabulary)
         _make_formats(vocabulary)
+        for build in (KeyTokens, TrieChildren, crossing_tokens):  # for texts that must differ
+            vocabulary.derive(build)
 
 
 def _make_formats(vocabulary: Vocabulary) -> None:

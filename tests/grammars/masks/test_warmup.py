@@ -7,6 +7,7 @@ import numba
 from grammars.automata.compiling import kernels_announced
 from grammars.compile import compile_grammar
 from grammars.masks import (
+    content_tokens,
     runner,
     safe_runs,
     slice_sources,
@@ -16,12 +17,21 @@ from grammars.masks import (
     trie,
 )
 from grammars.masks.warmup import warm_up
-from grammars.spec import JsonObject
+from grammars.spec import JsonObject, JsonSchema
 from tests.support.tokenizers import tiny_vocabulary
 
 KERNELS = {
     name: value
-    for module in (runner, safe_runs, slice_sources, slices, subtrees, token_sorting, trie)
+    for module in (
+        content_tokens,
+        runner,
+        safe_runs,
+        slice_sources,
+        slices,
+        subtrees,
+        token_sorting,
+        trie,
+    )
     for name, value in vars(module).items()
     if hasattr(value, "signatures")
 }
@@ -36,6 +46,7 @@ ENTRIES = (
     "_usual_groups",
     "ends",
     "force",
+    "sort_by_content",
     "sort_strings",
     "sort_tokens",
     "step",
@@ -60,6 +71,28 @@ def test_warm_up_compiles_every_kernel_for_the_types_that_requests_use():
     assert compiled_kernels() == warm
     # At a first start on a machine their helpers are compiled one by one, and are there too.
     assert {name: warm.get(name) for name in ENTRIES} == dict.fromkeys(ENTRIES, 1)
+
+
+def test_what_belongs_to_a_vocabulary_is_built_before_the_first_text_whose_keys_must_differ(
+    monkeypatch,
+):
+    vocabulary = tiny_vocabulary('{"', '":', '", "', "[1")
+    derive, built = vocabulary.derive, set()
+
+    def noted(build):
+        built.add(build)
+        return derive(build)
+
+    monkeypatch.setattr(vocabulary, "derive", noted)
+    warm_up(vocabulary)
+    warm = set(built)
+    spec = JsonSchema('{"additionalProperties": {"uniqueItems": true}}', property_order="any")
+    matcher = compile_grammar(spec, vocabulary).matcher()
+    for byte in b'{"a": [1, 12, "b"], "c": {"d": 1}}':
+        assert byte in matcher.allowed_token_ids()
+        assert matcher.accept_token(byte)
+        assert matcher.min_tokens_to_complete() >= 0
+    assert built == warm
 
 
 def test_kernels_that_are_compiled_are_announced_by_name_and_their_helpers_are_not():
