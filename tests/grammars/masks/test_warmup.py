@@ -7,7 +7,6 @@ import numba
 from grammars.automata.compiling import kernels_announced
 from grammars.compile import compile_grammar
 from grammars.masks import (
-    content_tokens,
     runner,
     safe_runs,
     slice_sources,
@@ -22,16 +21,7 @@ from tests.support.tokenizers import tiny_vocabulary
 
 KERNELS = {
     name: value
-    for module in (
-        content_tokens,
-        runner,
-        safe_runs,
-        slice_sources,
-        slices,
-        subtrees,
-        token_sorting,
-        trie,
-    )
+    for module in (runner, safe_runs, slice_sources, slices, subtrees, token_sorting, trie)
     for name, value in vars(module).items()
     if hasattr(value, "signatures")
 }
@@ -46,7 +36,6 @@ ENTRIES = (
     "_usual_groups",
     "ends",
     "force",
-    "sort_by_content",
     "sort_strings",
     "sort_tokens",
     "step",
