@@ -29,11 +29,15 @@ class Constraint(Protocol):
         """
         ...
 
-    def min_tokens_to_complete(self) -> int:
+    def min_tokens_to_complete(self, max_states: int | None = None) -> int:
         """How many more tokens surely suffice for a whole text, 0 where it is one; no end token.
 
+        Args:
+            max_states: places of the grammar that may be looked at for it, other than those whose
+                number is known; None: as many as it takes.
+
         Raises:
-            Exception: the number cannot be found.
+            Exception: the number cannot be found, or not by looking at so few.
         """
         ...
 

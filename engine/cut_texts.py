@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _TIMEOUT_S: Final = 1.0
-"""The end of an answer waits for the count: a few milliseconds as a rule, for some grammars 200."""
+"""The end of an answer waits for the count, a few milliseconds as a rule."""
+
+_MAX_STATES: Final = 256
+"""Places of the grammar that are looked at. Each takes up to a millisecond, in which the step loop
+competes for the interpreter and waits for the grammar, where another text is bound to it."""
 
 
 class CutTexts:
@@ -31,12 +35,14 @@ class CutTexts:
             constraint: at the end of the text; the engine is done with it.
 
         Returns:
-            None where the constraint cannot find it, or not in time.
+            None where the constraint cannot find it, or only by looking at much of the grammar.
         """
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(_TIMEOUT_S):
-                return await loop.run_in_executor(self._thread, constraint.min_tokens_to_complete)
+                return await loop.run_in_executor(
+                    self._thread, constraint.min_tokens_to_complete, _MAX_STATES
+                )
         except TimeoutError:
             return None
         except Exception as error:  # noqa: BLE001  # a constraint may raise anything; the text stands

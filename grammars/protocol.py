@@ -44,12 +44,17 @@ class GrammarMatcher(Protocol):
         """Token ids of the text that must follow, [] where there is a choice; does not advance."""
         ...
 
-    def min_tokens_to_complete(self) -> int:
+    def min_tokens_to_complete(self, max_states: int | None = None) -> int:
         """How many more tokens surely suffice for a whole text, 0 where it is one.
 
         No end token is counted. Near to the least number, never below it.
 
+        Args:
+            max_states: places of the grammar that may be looked at for it, other than those whose
+                number is known; None: as many as it takes, seconds where there are thousands.
+
         Raises:
+            LimitExceededError: more than `max_states` are needed.
             BackendError: the backend cannot tell.
         """
         ...
@@ -100,10 +105,11 @@ class ExpandableGrammar(CompiledGrammar, Protocol):
 
         Args:
             num_actions: one costs about 0.3 ms.
-            goes_on: asked before each of them, while no lock is held; may wait.
+            goes_on: asked before each action that is looked at, while no lock is held; may wait.
 
         Returns:
-            How many were expanded; fewer where no more are missing, or `goes_on` said no.
+            How many were expanded; fewer where no more are missing, `goes_on` said no, or too many
+            that were looked at had been expanded before.
 
         Raises:
             GrammarError: the automaton cannot grow within its limits.

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 _MAX_WAITING: Final = 16
 """Grammars that may wait to be expanded; beyond it their texts do it themselves."""
 
-_ACTIONS_PER_PAUSE: Final = 4
+_WORK_S: Final = 0.001
 _PAUSE_S: Final = 0.001
 """Python's locks are not fair: without pauses, those who need the tables would wait for the end."""
 
@@ -41,7 +41,7 @@ class GrammarWarmer:
         self._thread = ThreadPoolExecutor(1, "grammar-warmer", initializer=give_way)
         self._known: WeakSet[ExpandableGrammar] = WeakSet()
         self._num_waiting = 0
-        self._num_asked = 0
+        self._paused_at = 0.0
         self._may_go_on = threading.Event()
         self._may_go_on.set()
         self._is_closed = False
@@ -90,8 +90,8 @@ class GrammarWarmer:
 
     def _goes_on(self) -> bool:
         """Before each action: whether to go on, when others have had their turn."""
-        self._num_asked += 1
-        if self._num_asked % _ACTIONS_PER_PAUSE == 0:
+        if time.monotonic() - self._paused_at > _WORK_S:
             time.sleep(_PAUSE_S)
+            self._paused_at = time.monotonic()
         self._may_go_on.wait()
         return not self._is_closed

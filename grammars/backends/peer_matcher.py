@@ -90,7 +90,7 @@ class PeerMatcher:
             return []
         return self._vocabulary.encode(self._state.forced_bytes())
 
-    def min_tokens_to_complete(self) -> int:
+    def min_tokens_to_complete(self, max_states: int | None = None) -> int:  # noqa: ARG002 - refused
         raise BackendError(_CANNOT_CLOSE)
 
     def fill_closing_bitmask(self, row: Bitmask, tokens_left: int) -> None:  # noqa: ARG002 - refused

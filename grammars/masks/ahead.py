@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from grammars.pushdown.actions import Goto, Push
 from grammars.pushdown.layout import StateColumn
@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 
     from grammars.pushdown.actions import Expander
     from grammars.pushdown.tables import AutomatonTables
+
+_LOOKS_PER_ACTION: Final = 8
+"""Texts may have expanded most of a large grammar already: an object of 2,000 properties has two
+million labels, and looking at them all would take seconds."""
 
 
 def always() -> bool:
@@ -27,13 +31,16 @@ def expand_ahead(
     goes_on: Callable[[], bool] = always,
 ) -> int:
     """See `ExpandableGrammar.warm`; the lock of the tables is taken for one action at a time."""
-    num_expanded = 0
+    num_expanded = num_looks = 0
     seen = {root}
     for state in (order := [root]):
         num_labels = tables.state_row(state)[StateColumn.NUM_LABELS]
         for label in range(1, num_labels + 1):
+            if num_looks == _LOOKS_PER_ACTION * num_actions or not goes_on():
+                return num_expanded
+            num_looks += 1
             if tables.action(state, label) is None:
-                if num_expanded == num_actions or not goes_on():
+                if num_expanded == num_actions:
                     return num_expanded
                 with tables.lock:
                     if tables.action(state, label) is None:

@@ -51,10 +51,10 @@ class Closing:
         """Made for the first text that has to close."""
         return Completion(self._tables, self._expander, self._vocabulary)
 
-    def num_tokens(self, configuration: Configuration) -> int:
+    def num_tokens(self, configuration: Configuration, max_states: int | None = None) -> int:
         """How many tokens complete a text, see `Completion`."""
         if configuration.num_to_complete is None:
-            configuration.num_to_complete = self._num_tokens(configuration)
+            configuration.num_to_complete = self._num_tokens(configuration, max_states)
         return configuration.num_to_complete
 
     def words(self, configuration: Configuration, allowed: Bitmask, tokens_left: int) -> Bitmask:
@@ -77,11 +77,11 @@ class Closing:
         far = [end for end, num_tokens in needed.items() if num_tokens > most]
         return allowed & ~_packed(np.isin(ends, far), len(allowed))
 
-    def _num_tokens(self, configuration: Configuration) -> int:
+    def _num_tokens(self, configuration: Configuration, max_states: int | None) -> int:
         if self._distinct is None or configuration.is_shared:
-            return self._completion.num_tokens(configuration)
+            return self._completion.num_tokens(configuration, max_states)
         return min(
-            num_bytes + self._completion.num_tokens(free)
+            num_bytes + self._completion.num_tokens(free, max_states)
             for num_bytes, free in self._distinct.free_configurations(configuration)
         )
 

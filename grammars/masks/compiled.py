@@ -182,14 +182,16 @@ class AutomatonGrammar:
                 )
             return configuration.forced
 
-    def num_tokens_to_complete(self, configuration: Configuration) -> int:
+    def num_tokens_to_complete(
+        self, configuration: Configuration, max_states: int | None = None
+    ) -> int:
         """How many tokens complete a text, see `Closing`.
 
         Raises:
             GrammarError: the automaton cannot grow within its limits.
         """
         with self._tables.lock:
-            return self._closing.num_tokens(configuration)
+            return self._closing.num_tokens(configuration, max_states)
 
     def closing_words(self, configuration: Configuration, tokens_left: int) -> Bitmask:
         """The row of `GrammarMatcher.fill_closing_bitmask`.

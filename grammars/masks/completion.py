@@ -10,6 +10,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from grammars.errors import LimitExceededError
 from grammars.masks.lexer_ways import LexerWays
 from grammars.pushdown.actions import Dead, Goto, Pop, Push
 from grammars.pushdown.layout import StateColumn
@@ -27,6 +28,8 @@ END: Final = -1
 
 _END, _INNER, _VISIT = range(3)
 """What stands in the queue of a search: an end of the frame, an inner frame, a state."""
+
+_NO_LIMIT: Final = 2**63
 
 Costs: TypeAlias = dict[int, int]
 """Tokens until a frame is popped, by the outcome that it is popped with."""
@@ -53,13 +56,20 @@ class Completion:
         self._ways = LexerWays(tables, vocabulary)
         self._costs: dict[int, Costs] = {}
         self._rest: dict[tuple[Frame, int], int] = {}
+        self._max_states = self._num_left = _NO_LIMIT
 
-    def num_tokens(self, configuration: Configuration) -> int:
+    def num_tokens(self, configuration: Configuration, max_states: int | None = None) -> int:
         """Tokens that complete the text; 0 where it is complete.
 
+        Args:
+            configuration: where the text is.
+            max_states: states of unknown cost that may be looked at; None: as many as it takes.
+
         Raises:
+            LimitExceededError: more than `max_states` are needed.
             GrammarError: the automaton cannot grow within its limits.
         """
+        self._max_states = self._num_left = _NO_LIMIT if max_states is None else max_states
         below = configuration.below
         costs = (
             self._state_costs(configuration.state)
@@ -175,6 +185,7 @@ class Completion:
                 heappush(queue, (distance + cost, _END, state, outcome, 0))
             if state in self._costs:
                 continue
+            self._count_state()
             row = self._tables.state_row(state)
             if row[StateColumn.IS_FINAL]:
                 heappush(queue, (distance, _END, state, END, 0))
@@ -190,6 +201,11 @@ class Completion:
                     case Dead():
                         pass
         return None
+
+    def _count_state(self) -> None:
+        if self._num_left == 0:
+            raise LimitExceededError("max_states", self._max_states, "the end of the text")
+        self._num_left -= 1
 
     def _learn(
         self, before: dict[int, tuple[int, int]], state: int, outcome: int, total: int

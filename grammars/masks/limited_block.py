@@ -150,8 +150,8 @@ class LimitedMatcher:
     def forced_tokens(self) -> list[int]:
         return [] if self._is_near else self._text.forced_tokens()
 
-    def min_tokens_to_complete(self) -> int:
-        return self._text.min_tokens_to_complete()
+    def min_tokens_to_complete(self, max_states: int | None = None) -> int:
+        return self._text.min_tokens_to_complete(max_states)
 
     @property
     def is_complete(self) -> bool:

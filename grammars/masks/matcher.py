@@ -86,8 +86,8 @@ class Matcher:
             forced = self._ask(lambda grammar, here: grammar.forced_tokens(here))
         return list(forced)
 
-    def min_tokens_to_complete(self) -> int:
-        return self._ask(lambda grammar, here: grammar.num_tokens_to_complete(here))
+    def min_tokens_to_complete(self, max_states: int | None = None) -> int:
+        return self._ask(lambda grammar, here: grammar.num_tokens_to_complete(here, max_states))
 
     def fill_closing_bitmask(self, row: Bitmask, tokens_left: int) -> None:
         if self._has_ended:

@@ -10,7 +10,7 @@ fresh automaton by itself fails.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from grammars.masks.ahead import always
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from grammars.device_tables import DeviceBudget, DeviceTables
     from grammars.masks.compiled import AutomatonGrammar
     from grammars.vocabulary import Vocabulary
-
-_ACTIONS_PER_CHECK: Final = 256
 
 
 class RenewedGrammar:
@@ -71,14 +69,12 @@ class RenewedGrammar:
 
     def warm(self, num_actions: int, goes_on: Callable[[], bool] = always) -> int:
         """See `ExpandableGrammar`; fills tables up to the soft budget at most."""
-        automaton, num_expanded = self._with_room(), 0
-        while num_expanded < num_actions and automaton.table_bytes <= self._renew_bytes:
-            wanted = min(_ACTIONS_PER_CHECK, num_actions - num_expanded)
-            more = automaton.warm(wanted, goes_on)
-            num_expanded += more
-            if more < wanted:
-                break
-        return num_expanded
+        automaton = self._with_room()
+
+        def has_room() -> bool:
+            return automaton.table_bytes <= self._renew_bytes
+
+        return automaton.warm(num_actions, lambda: has_room() and goes_on())
 
     def device_tables(
         self, budget: DeviceBudget, goes_on: Callable[[], bool] = always

@@ -58,7 +58,7 @@ class RemoteConstraint:
     def __init__(self, grammar: RemoteGrammar) -> None:
         self.grammar = grammar
 
-    def min_tokens_to_complete(self) -> int:
+    def min_tokens_to_complete(self, max_states: int | None = None) -> int:  # noqa: ARG002 - known
         """The fewest tokens of a whole text.
 
         Raises:

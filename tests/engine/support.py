@@ -209,7 +209,7 @@ class Script:
             raise AssertionError("the engine has let the text become too long to close")
         self.fill_bitmask(row)
 
-    def min_tokens_to_complete(self) -> int:
+    def min_tokens_to_complete(self, max_states: int | None = None) -> int:
         return max(0, self.complete_from - len(self.accepted))
 
     def accept_token(self, token_id: int) -> bool:
@@ -289,7 +289,7 @@ class Closing(Script):
     def is_terminated(self) -> bool:
         return self.is_complete
 
-    def min_tokens_to_complete(self) -> int:
+    def min_tokens_to_complete(self, max_states: int | None = None) -> int:
         written = [token == self._closer for token in self.accepted[-3:]]
         return 3 - sum(1 for _ in takewhile(bool, reversed(written)))
 
@@ -304,7 +304,7 @@ class Closing(Script):
 class Silent(Script):
     """A script that does not know how long it is."""
 
-    def min_tokens_to_complete(self) -> int:
+    def min_tokens_to_complete(self, max_states: int | None = None) -> int:
         raise LookupError("this grammar has no lengths")
 
 

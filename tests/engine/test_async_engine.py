@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+from typing import ClassVar
 
 import pytest
 
@@ -215,9 +216,26 @@ async def test_a_cut_text_tells_how_many_tokens_it_lacks(constraint, missing):
     assert outputs[-1].num_missing_tokens == missing
 
 
+async def test_little_of_a_large_grammar_is_looked_at_for_that():
+    class Asked(Script):
+        limits: ClassVar[list[int | None]] = []
+
+        def min_tokens_to_complete(self, max_states=None):
+            self.limits.append(max_states)
+            raise LookupError("more would have to be looked at")
+
+    async with serving(tiny_engine()) as served:
+        request = Request("x", prompt(5), greedy(5), Asked([{60}] * 9))
+        outputs = [output async for output in served.generate(request)]
+    assert outputs[-1].num_missing_tokens is None
+    (limit,) = Asked.limits
+    assert limit is not None
+    assert 0 < limit <= 256
+
+
 async def test_an_answer_does_not_wait_long_for_that(monkeypatch):
     class Slow(Script):
-        def min_tokens_to_complete(self):
+        def min_tokens_to_complete(self, max_states=None):
             assert may_end.wait(60)
             return 1
 

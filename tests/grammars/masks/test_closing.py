@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grammars.compile import compile_grammar
+from grammars.errors import LimitExceededError
 from grammars.spec import (
     Choice,
     Embed,
@@ -216,6 +217,19 @@ def test_promises_over_real_tokens_are_kept_by_the_closing_text(name):
         assert matcher.accept_token(allowed(matcher, tokens_left)[0])
         tokens_left -= 1
         assert matcher.min_tokens_to_complete() <= tokens_left
+
+
+def test_the_number_is_given_up_where_more_of_the_grammar_would_have_to_be_looked_at():
+    names = [f"k{number}" for number in range(80)]
+    schema = {"type": "object", "properties": dict.fromkeys(names, True), "required": names}
+    grammar = compile_grammar(JsonSchema.from_value(schema), tiny_vocabulary())
+    with pytest.raises(LimitExceededError) as caught:
+        grammar.matcher().min_tokens_to_complete(max_states=80)
+    assert (caught.value.limit, caught.value.allowed) == ("max_states", 80)
+    found = grammar.matcher().min_tokens_to_complete(max_states=1_000)
+    other = compile_grammar(JsonSchema.from_value(schema), tiny_vocabulary())
+    assert found == other.matcher().min_tokens_to_complete()
+    assert grammar.matcher().min_tokens_to_complete(max_states=0) == found  # it is known now
 
 
 @pytest.mark.parametrize("name", SPECS)
