@@ -25,7 +25,8 @@ class EngineConfig:
             quality; int4 needs bitsandbytes and costs more, most with small models.
         block_size: tokens in one block of the KV pool.
         num_blocks: blocks in the KV pool; None: as many as `kv_cache_bytes` holds.
-        kv_cache_bytes: memory of the KV pool; None: 2 GiB on the CPU, 85 % of what is free on CUDA.
+        kv_cache_bytes: memory of the KV pool; None: on the CPU 2 GiB or half of
+            what is free, on CUDA 85 % of that.
         max_num_seqs: sequences that run at the same time; None: 32 on the CPU, 128 on CUDA.
         max_num_batched_tokens: tokens computed in one step; longer prompts are cut into chunks;
             None: 512 on the CPU, 2,048 on CUDA.

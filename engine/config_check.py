@@ -5,13 +5,13 @@ A module is built of the claims alone: a billion layers would be built, or liste
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.errors import ModelRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from engine.weight_headers import WeightHeaders
 
@@ -72,19 +72,6 @@ def check_memory(
         raise _refusal(
             model_folder, f"its weights take {num_bytes} bytes of memory, {free_bytes} are free"
         )
-
-
-def free_memory() -> int | None:
-    """Bytes that a process may still take, with what the system would give back from its caches.
-
-    None where the system does not tell it in Linux's way.
-    """
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        fields = dict(line.split(":", 1) for line in lines)
-        return int(fields["MemAvailable"].split()[0]) * 1024
-    except (OSError, LookupError, ValueError):
-        return None
 
 
 def _check_numbers(model_folder: Path, config: Mapping[str, Any], headers: WeightHeaders) -> None:

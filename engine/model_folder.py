@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from transformers import AutoModelForCausalLM
 
-from engine.config_check import check_config, check_memory, free_memory
+from engine.config_check import check_config, check_memory
 from engine.errors import ModelRefusedError
+from engine.free_memory import free_memory
 from engine.weight_headers import first_item, read_json_object, read_weight_headers
 
 if TYPE_CHECKING:

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 import torch
 
 from engine.errors import InvalidConfigError
+from engine.free_memory import free_memory
 
 if TYPE_CHECKING:
     from engine.config import EngineConfig
 
 CPU_KV_CACHE_BYTES = 2 * 1024**3
 """KV pool on the CPU when nothing is asked for; memory is taken only as blocks are used."""
+
+CPU_KV_CACHE_SHARE = 0.5
+"""Of what is free on the CPU, where that is less: containers may be small on large machines."""
 
 CUDA_KV_CACHE_SHARE = 0.85
 """Share of the device memory that is free after loading, when nothing is asked for."""
@@ -194,6 +198,9 @@ def _kv_cache_bytes(config: EngineConfig, device: torch.device) -> int:
     if config.kv_cache_bytes is not None:
         return config.kv_cache_bytes
     if device.type == "cpu":
-        return CPU_KV_CACHE_BYTES
+        free_bytes = free_memory()
+        if free_bytes is None:
+            return CPU_KV_CACHE_BYTES
+        return min(CPU_KV_CACHE_BYTES, int(free_bytes * CPU_KV_CACHE_SHARE))
     free_bytes, _ = torch.cuda.mem_get_info(device)
     return int(free_bytes * CUDA_KV_CACHE_SHARE)

@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from engine.config import EngineConfig
-from engine.config_check import check_memory, free_memory
+from engine.config_check import check_memory
 from engine.errors import ModelRefusedError
 from engine.load import load_engine
 from engine.model_folder import load_model
@@ -155,8 +155,6 @@ def test_weights_that_do_not_fit_into_memory_are_refused(tmp_path):
         "1000000000000 are free"
     )
     check_memory(tmp_path, headers, bytes_per_value=2, free_bytes=None)
-    free = free_memory()
-    assert free is None or free > 2**20
 
 
 def test_a_sparse_file_of_huge_weights_is_refused_before_it_is_read(folder):
