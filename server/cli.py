@@ -13,7 +13,7 @@ COMMANDS: Final = MappingProxyType(  # name -> (module with main(arguments), wha
     {
         "serve": ("server.commands.serve", "serve a model through the OpenAI-compatible API"),
         "models": ("server.commands.models", "list the built-in models and what is cached"),
-        "check": ("server.commands.check", "say whether a JSON Schema is enforced, or why not"),
+        "check": ("server.commands.check", "say if a schema or grammar is enforced, or why not"),
         "generate": ("server.commands.generate", "write one constrained answer to the terminal"),
         "bench": ("server.commands.bench", "measure, against other engines where they exist"),
         "eval": ("server.commands.eval", "judge a model's tool calls, constrained and not"),

@@ -11,8 +11,6 @@ from rich.table import Table
 from server.models.cache import ModelCache, cache_root
 from server.models.catalog import BUILTIN_MODELS, DEFAULT_MODEL
 
-_MEBIBYTE = 1024**2
-
 
 def main(arguments: list[str]) -> int:
     """Print a table of the built-in models and one of the cached folders."""
@@ -34,12 +32,12 @@ def _builtin_table(cached: set[str]) -> Table:
     table.add_column("download", justify="right", no_wrap=True)
     table.add_column("cached", no_wrap=True)
     table.add_column("licence", no_wrap=True)
-    table.add_column("what it is", overflow="fold")
+    table.add_column("what it is")
     for model in BUILTIN_MODELS.values():
         num_bytes = sum(wheel.num_bytes for wheel in model.wheels)
         table.add_row(
             model.name + (" (default)" if model.name == DEFAULT_MODEL else ""),
-            f"{num_bytes / _MEBIBYTE:.0f} MiB",
+            f"{num_bytes / 1e6:.0f} MB",
             "yes" if model.name in cached else "no",
             model.licence,
             model.description,

