@@ -21,8 +21,8 @@ _WORK: Final = "Tuple((int64[:,::1], int64[:,::1], int64[:,::1], int64[:,::1], i
 KERNELS: Final[Mapping[str, Mapping[str, str]]] = {
     "grammars.masks.runner": {
         "walk": (
-            f"({_TOKENS}, int64, int64, uint16[::1], int64, int64, int64, int64, int64, int64, "
-            f"int64, int64[::1], {_TABLES}, uint32[::1], {_WORK})"
+            f"({_TOKENS}, int64, int64, uint16[::1], int64, int64, int64, int64, boolean, int64, "
+            f"int64, int64, int64[::1], {_TABLES}, uint32[::1], {_WORK})"
         ),
         "ends": (
             f"({_TOKENS}, int64, int64, int64, boolean, int64[::1], {_TABLES}, int32[::1], "
@@ -114,6 +114,20 @@ KERNELS: Final[Mapping[str, Mapping[str, str]]] = {
         "_trie": "(int32[::1], int32[::1], int32[::1])",
         "_minimal_states": "(int32[::1], int32[::1], int32[::1], boolean[::1])",
     },
+    "grammars.automata.content_bytes": {
+        "_after_bytes": (
+            "(uint8[::1], int64, int64, int32[::1], int32[::1], int32[::1], boolean[::1], "
+            "int32[::1], int32[::1], int32[::1], int32[::1], boolean[:,::1])"
+        ),
+        "_spelled_below": "(int32[::1], int32[::1], int32[::1], int64)",
+    },
+    "grammars.masks.content_tokens": {
+        "sort_by_content": (
+            "(int32[:,::1], int32[::1], int64, int64, int64, uint32[::1], int32[::1], int32[::1], "
+            "int32[::1], boolean[::1], int32[::1], int32[::1], int32[::1], int32[::1], "
+            "boolean[:,::1])"
+        ),
+    },
     "grammars.automata.edges": {
         "_table": "(int32[::1], int32[::1], int32[::1], int32[::1], int64, int64)",
     },
@@ -148,5 +162,6 @@ KERNELS: Final[Mapping[str, Mapping[str, str]]] = {
     "grammars.automata.reach": {
         "reachable_labels": "(int32[:,::1], int32[::1])",
         "label_spans": "(int32[:,::1], int32[::1], int64)",
+        "first_ways": "(int32[:,::1], uint16[::1], int64)",
     },
 }

@@ -1,4 +1,4 @@
-"""reachable_labels, label_spans: the labels that each state of an automaton can still read."""
+"""What can be reached in an automaton: labels from each state, states from its start."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grammars.automata.dfa import NUM_BYTES
 from grammars.automata.kernels import kernel
 
 if TYPE_CHECKING:
@@ -77,3 +78,28 @@ def label_spans(next_state: Ints, label: Ints, least: int) -> Ints:
                 spans[state, 0], spans[state, 1] = first, last
                 has_changed = True
     return spans
+
+
+@kernel
+def first_ways(next_state: Ints, symbol_class: NDArray[np.uint16], start: int) -> Ints:
+    """The state before each one on a shortest way from the start, and the byte that leads on.
+
+    int32, (num_states, 2).
+    """
+    ways = np.zeros((len(next_state), 2), np.int32)
+    is_found = np.zeros(len(next_state), np.bool_)
+    is_found[0] = is_found[start] = True
+    order = np.empty(len(next_state), np.int32)
+    order[0] = start
+    num_found = 1
+    at = 0
+    while at < num_found:
+        for byte in range(NUM_BYTES):
+            target = next_state[order[at], symbol_class[byte]]
+            if not is_found[target]:
+                is_found[target] = True
+                ways[target, 0], ways[target, 1] = order[at], byte
+                order[num_found] = target
+                num_found += 1
+        at += 1
+    return ways

@@ -11,6 +11,7 @@ from grammars.masks.configuration import ConfigurationTable
 from grammars.masks.distinct_configurations import DistinctConfigurations
 from grammars.masks.exploration import explore
 from grammars.masks.forced import settled_tokens
+from grammars.masks.long_strings import LongStrings
 from grammars.masks.mask_maker import MaskMaker
 from grammars.masks.matcher import Matcher
 from grammars.masks.rows import RowPool, row_of
@@ -84,16 +85,22 @@ class AutomatonGrammar:
             tables,
             expander,
             self._tokens,
-            num_words=vocabulary.num_words,
             num_symbols=vocabulary.num_symbols,
         )
         self._max_cache_bytes = max_cache_bytes
         self._configurations = ConfigurationTable()
         self._rows = RowPool(vocabulary.derive(_end_row), count() if row_ids is None else row_ids)
+        self._steps = Steps(self._runner, self._tokens, self._configurations)
         self._masks = MaskMaker(
-            tables, expander, vocabulary, self._tokens, self._runner, self._rows, way
+            tables,
+            expander,
+            vocabulary,
+            self._tokens,
+            self._runner,
+            self._rows,
+            LongStrings(tables, expander, self._tokens, self._runner, self._steps),
+            way,
         )
-        self._steps = Steps(self._runner, self._configurations)
         self._distinct = (
             None
             if distinct is None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+import numpy as np
+
 from grammars.errors import UnsatisfiableError
 from grammars.masks.mask_cache import MaskCache
 from grammars.masks.reference import PlainConfiguration, ReferenceWalk
@@ -12,14 +14,15 @@ from grammars.masks.slice_cache import SliceCache, SliceView
 from grammars.pushdown.layout import LexerColumn, StateColumn
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from grammars.masks.configuration import Configuration
+    from grammars.masks.long_strings import LongStrings
     from grammars.masks.mask_cache import TopKey
     from grammars.masks.rows import MaskRow, RowPool
     from grammars.masks.runner import Runner
     from grammars.masks.token_symbols import TokenSymbols
+    from grammars.masks.walk_part import Walked
     from grammars.pushdown.actions import Expander
     from grammars.pushdown.tables import AutomatonTables
     from grammars.vocabulary import Vocabulary
@@ -40,6 +43,7 @@ class MaskMaker:
         tokens: of the vocabulary.
         runner: calls the kernels.
         rows: where rows are kept.
+        long_strings: reads what lies behind doors.
         way: how a new row is made, see `AutomatonGrammar`.
     """
 
@@ -51,6 +55,7 @@ class MaskMaker:
         tokens: TokenSymbols,
         runner: Runner,
         rows: RowPool,
+        long_strings: LongStrings,
         way: MaskWay,
     ) -> None:
         self._tables = tables
@@ -62,6 +67,8 @@ class MaskMaker:
         self._reference = (
             ReferenceWalk(tables, expander, vocabulary) if way == "reference" else None
         )
+        self._long_strings = long_strings if way == "slices" else None
+        self._row = np.empty(vocabulary.num_words, np.uint32)  # of the mask being made
         self._masks = MaskCache()
         self._sources: dict[int, int | None] = {}  # by lexer state
 
@@ -99,10 +106,22 @@ class MaskMaker:
         """The row without end tokens, and how many frames below the top it depends on."""
         if self._reference is not None:
             return self._reference_words(self._reference, configuration)
+        if self._long_strings is None:
+            return self._row, self._walk(configuration, halts=False).num_frames
+        num_frames = self._long_strings.fill(self._row, configuration)
+        if num_frames is None:
+            walked = self._walk(configuration, halts=True)
+            num_frames = self._long_strings.add(self._row, configuration, *walked)
+        if num_frames is None:
+            num_frames = self._walk(configuration, halts=False).num_frames
+        return self._row, num_frames
+
+    def _walk(self, configuration: Configuration, *, halts: bool) -> Walked:
+        """Write the row by walks, see `Part`."""
         source = self._find_source(configuration.lexer)
-        if source is None or self._is_hidden(source, configuration.state):
-            return self._runner.fill(configuration, None, is_wide=False)
-        return self._runner.fill(configuration, self._find_slice(source), is_wide=True)
+        is_wide = source is not None and not self._is_hidden(source, configuration.state)
+        view = self._find_slice(source) if source is not None and is_wide else None
+        return self._runner.fill(self._row, configuration, view, is_wide=is_wide, halts=halts)
 
     def _find_source(self, lexer: int) -> int | None:
         """The lexer state whose slice a lexer state takes."""

@@ -11,6 +11,7 @@ from grammars.masks.end_points import EndPoints
 from grammars.masks.kernels.ends import ends
 from grammars.masks.kernels.force import force
 from grammars.masks.kernels.machine import (
+    DOOR,
     IS_BELOW_WINDOW,
     MISSING_ACTION,
     NUM_FRAMES_SEEN,
@@ -20,7 +21,7 @@ from grammars.masks.kernels.machine import (
 )
 from grammars.masks.kernels.step import PUSHED, step
 from grammars.masks.kernels.walk import NO_CHILD, walk
-from grammars.masks.walk_part import NO_COUNTS, Part
+from grammars.masks.walk_part import NO_COUNTS, Part, Walked
 from grammars.pushdown.layout import UNBOUNDED
 
 if TYPE_CHECKING:
@@ -54,7 +55,6 @@ class Runner:
         tables: of the grammar.
         expander: writes what they lack.
         tokens: of the vocabulary.
-        num_words: words of a bitmask row.
         num_symbols: bytes and control tokens.
     """
 
@@ -64,15 +64,12 @@ class Runner:
         expander: Expander,
         tokens: TokenSymbols,
         *,
-        num_words: int,
         num_symbols: int,
     ) -> None:
         self._tables = tables
         self._expander = expander
         self._tokens = tokens
         # Not filled: the kernels write before they read.
-        self._row = np.empty(num_words, np.uint32)
-        self._whole = Part(tokens.trie)
         self._is_live = np.empty(num_symbols, np.bool_)
         self._found = np.empty(MAX_FORCED_SYMBOLS, np.uint16)
         self._result = np.empty(PUSHED + 2 * tokens.longest, np.int64)
@@ -89,12 +86,8 @@ class Runner:
         """What fired in the last `step`, see `kernels.step`."""
         return self._work.fired
 
-    def step(self, configuration: Configuration, token_id: int | None) -> NDArray[np.int64]:
-        """Read a token (None: nothing); the next call overwrites the result, see `kernels.step`."""
-        begin, end = 0, 0
-        if token_id is not None:
-            begin, end = int(self._tokens.begin[token_id]), int(self._tokens.end[token_id])
-        string = self._tokens.symbols[begin:end]
+    def step(self, configuration: Configuration, string: NDArray[np.uint16]) -> NDArray[np.int64]:
+        """Read symbols; the next call overwrites the result, see `kernels.step`."""
         start = configuration
 
         def call(window: NDArray[np.int64], tables: Tables) -> NDArray[np.int64]:
@@ -114,27 +107,33 @@ class Runner:
         return self._run(configuration, call)
 
     def fill(
-        self, configuration: Configuration, view: SliceView | None, *, is_wide: bool
-    ) -> tuple[NDArray[np.uint32], int]:
-        """The row of the tokens that can be read, reused by the next call.
+        self,
+        row: NDArray[np.uint32],
+        configuration: Configuration,
+        view: SliceView | None,
+        *,
+        is_wide: bool,
+        halts: bool,
+    ) -> Walked:
+        """Write the row of the tokens that can be read, without end tokens.
 
         Args:
+            row: uint32, (num_words,); all of it is written.
             configuration: where.
             view: the slice of its lexer state, if there is one.
             is_wide: the walk is long if there is none; what lies past a closing quote is expanded
                 before it, so that it need not begin again.
-
-        Returns:
-            The row, without end tokens; how many frames below the top it depends on.
+            halts: see `Part`.
         """
         if view is not None:
-            return self._row, self._fill_by_slice(configuration, view)
-        self._row.fill(0)
+            return self._fill_by_slice(row, configuration, view, halts=halts)
+        row.fill(0)
+        whole = Part(self._tokens.trie, halts=halts)
         if is_wide and self._tokens.quoted is not None:
             child = self._tokens.quoted
             limit = int(self._tokens.trie.children[child, 2])
-            self._walk(configuration, Part(self._tokens.trie, child, limit))
-        return self._row, self._walk(configuration, self._whole)
+            self.walk(row, configuration, whole._replace(first_child=child, limit=limit))
+        return self.walk(row, configuration, whole)
 
     def ends(self, configuration: Configuration) -> EndPoints:
         """Where every token leads to."""
@@ -182,30 +181,8 @@ class Runner:
         num_found = self._run(configuration, call)
         return self._found[:num_found], self._is_live
 
-    def _fill_by_slice(self, start: Configuration, view: SliceView) -> int:
-        """Fill the row; how many frames were looked at."""
-        fewest, most = self._tables.count_bounds(start.state)
-        num_needed = max(0, fewest - start.counted)
-        num_left = UNBOUNDED if most is None else most - start.counted
-        is_counted = fewest > 0 or most is not None
-        self._row[:] = view.slice.inner_row(num_left)
-        num_frames = 0
-        for leaving in view.slice.exits:
-            part = Part(
-                leaving.rests,
-                label=view.labels[leaving.label - 1],
-                num_counted=leaving.num_counted if is_counted else NO_COUNTS,
-                fewest=num_needed if leaving.is_checked else 0,
-                most=num_left,
-            )
-            num_frames = max(num_frames, self._walk(start, part))
-        if view.source != start.lexer:
-            part = Part(self._tokens.trie, beside=view.source)
-            num_frames = max(num_frames, self._walk(start, part))
-        return num_frames
-
-    def _walk(self, start: Configuration, part: Part) -> int:
-        """Walk a part of the tokens; how many frames were looked at."""
+    def walk(self, row: NDArray[np.uint32], start: Configuration, part: Part) -> Walked:
+        """Add the tokens of a part to a row, see `kernels.walk`."""
         trie, child, limit = part.trie, part.first_child, part.limit
         if limit is None:
             limit = trie.num_nodes
@@ -221,31 +198,61 @@ class Runner:
                 part.most,
                 part.label,
                 part.beside,
+                part.halts,
                 start.state,
                 start.lexer,
                 start.counted,
                 window,
                 tables,
-                self._row,
+                row,
                 self._work[:],
             )
             return int(self._work.met[NUM_FRAMES_SEEN])
 
-        return self._run(start, call)
+        num_frames, num_doors = self._run(start, call), int(self._work.met[NUM_MISSING])
+        if num_doors > MAX_MISSING:  # not all have been noted
+            return self.walk(row, start, part._replace(halts=False))
+        nodes = self._work.missing[:num_doors, 1].tolist()
+        return Walked(num_frames, tuple([(trie, node) for node in nodes]))
+
+    def _fill_by_slice(
+        self, row: NDArray[np.uint32], start: Configuration, view: SliceView, *, halts: bool
+    ) -> Walked:
+        fewest, most = self._tables.count_bounds(start.state)
+        num_needed = max(0, fewest - start.counted)
+        num_left = UNBOUNDED if most is None else most - start.counted
+        is_counted = fewest > 0 or most is not None
+        row[:] = view.slice.inner_row(num_left)
+        walked = Walked(0, ())
+        for leaving in view.slice.exits:
+            part = Part(
+                leaving.rests,
+                label=view.labels[leaving.label - 1],
+                num_counted=leaving.num_counted if is_counted else NO_COUNTS,
+                fewest=num_needed if leaving.is_checked else 0,
+                most=num_left,
+                halts=halts and not is_counted,
+            )
+            walked = walked.and_then(self.walk(row, start, part))
+        if view.source != start.lexer:
+            part = Part(self._tokens.trie, beside=view.source, halts=halts)
+            walked = walked.and_then(self.walk(row, start, part))
+        return walked
 
     def _run(
         self,
         configuration: Configuration,
         call: Callable[[NDArray[np.int64], Tables], Found],
     ) -> Found:
-        """Call a kernel until it has met nothing that it does not know."""
+        """Call a kernel until it has met nothing that it does not know, but for doors."""
         window = configuration.window
         while True:
             self._work.met.fill(0)
             found = call(window, self._tables.arrays()[:])
-            num_missing = int(self._work.met[NUM_MISSING])
-            if num_missing:
-                self._expand(self._work.missing[:num_missing].tolist())
+            num_missing = self._work.met[NUM_MISSING]
+            missing = [row for row in self._work.missing[:num_missing].tolist() if row[0] != DOOR]
+            if missing:
+                self._expand(missing)
             elif self._work.met[IS_BELOW_WINDOW]:
                 assert configuration.below is not None, "a pop from the bottom of the stack"
                 wider = configuration.below.window(2 * len(window))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from grammars.masks.configuration import Configuration, ConfigurationTable
     from grammars.masks.runner import Runner
+    from grammars.masks.token_symbols import TokenSymbols
 
 
 def _at_rest(configuration: Configuration) -> list[int]:
@@ -45,11 +46,15 @@ class Steps:
 
     Args:
         runner: calls the kernels.
+        tokens: of the vocabulary.
         configurations: where configurations are shared.
     """
 
-    def __init__(self, runner: Runner, configurations: ConfigurationTable) -> None:
+    def __init__(
+        self, runner: Runner, tokens: TokenSymbols, configurations: ConfigurationTable
+    ) -> None:
         self._runner = runner
+        self._tokens = tokens
         self._configurations = configurations
 
     def start(self, root: int, lexer: int) -> Configuration:
@@ -57,12 +62,19 @@ class Steps:
         fresh = self._configurations.configuration(
             root, lexer, 0, None, is_fresh=True, is_complete=False
         )
-        fresh.is_complete = bool(self._runner.step(fresh, None)[IS_COMPLETE])
+        nothing = np.zeros(0, np.uint16)
+        fresh.is_complete = bool(self._runner.step(fresh, nothing)[IS_COMPLETE])
         return fresh
 
     def after(self, configuration: Configuration, token_id: int) -> Configuration | None:
         """The configuration after a token, None where it is refused."""
-        result = self._runner.step(configuration, token_id)
+        return self.after_symbols(configuration, self._tokens.string(token_id))
+
+    def after_symbols(
+        self, configuration: Configuration, string: NDArray[np.uint16]
+    ) -> Configuration | None:
+        """The configuration after some symbols, None where one of them is refused."""
+        result = self._runner.step(configuration, string)
         point = result[:PUSHED].tolist()
         if point[STATE] == 0:
             return None

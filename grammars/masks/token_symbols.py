@@ -37,6 +37,11 @@ class TokenSymbols:
     longest: int
     quoted: int | None
 
+    def string(self, token_id: int) -> NDArray[np.uint16]:
+        """The symbols of a token."""
+        begin, end = int(self.begin[token_id]), int(self.end[token_id])
+        return self.symbols[begin:end]
+
 
 def build_token_symbols(vocabulary: Vocabulary) -> TokenSymbols:
     """The symbols of every token of `vocabulary`; use it through `Vocabulary.derive`."""

@@ -69,6 +69,25 @@ class Trie(NamedTuple):
         first, past = self.nodes[node, FIRST_TOKEN], self.nodes[end, FIRST_TOKEN]
         return self.token_ids[first:past]
 
+    def level(self, node: int) -> int:
+        """The length of a node's string."""
+        return int(self.nodes[node, PLACE]) >> DEPTH_SHIFT
+
+    def first_token(self, node: int) -> tuple[int, int]:
+        """A token of the first node, at or below one, that has tokens; its length past the one."""
+        token_id = int(self.token_ids[self.nodes[node, FIRST_TOKEN]])
+        lower = node
+        while self.nodes[lower + 1, FIRST_TOKEN] == self.nodes[node, FIRST_TOKEN]:
+            lower += 1
+        return token_id, self.level(lower) - self.level(node)
+
+    def lengths_below(self, node: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The tokens of a subtree, and the lengths of their strings past its root."""
+        end = self.subtree_end(node)
+        levels = self.nodes[node:end, PLACE] >> DEPTH_SHIFT
+        num_tokens = np.diff(self.nodes[node : end + 1, FIRST_TOKEN])
+        return self.tokens_between(node, end), np.repeat(levels - levels[0], num_tokens)
+
     def root_entry(self, symbol: int) -> int | None:
         """The row of `children` for the root's child with a symbol, if it has one."""
         last = int(np.argmax(self.children[:, 2] == self.num_nodes)) if len(self.children) else -1

@@ -1,4 +1,4 @@
-"""Part: what one call of `walk` looks at."""
+"""Part: what one call of `walk` looks at; Walked: what it has come upon."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ class Part(NamedTuple):
         num_counted: see there.
         fewest: see there.
         most: see there.
+        halts: see there.
     """
 
     trie: Trie
@@ -40,3 +41,20 @@ class Part(NamedTuple):
     num_counted: NDArray[np.uint16] = NO_COUNTS
     fewest: int = 0
     most: int = 0
+    halts: bool = False
+
+
+class Walked(NamedTuple):
+    """What walks have come upon beside tokens.
+
+    Attributes:
+        num_frames: below the top, that were looked at.
+        doors: nodes of tries behind which they did not go.
+    """
+
+    num_frames: int
+    doors: tuple[tuple[Trie, int], ...]
+
+    def and_then(self, other: Walked) -> Walked:
+        """Of these walks and others."""
+        return Walked(max(self.num_frames, other.num_frames), self.doors + other.doors)

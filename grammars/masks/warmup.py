@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grammars.automata import warmup as automata
+from grammars.automata.codepoint_dfa import any_string
 from grammars.automata.compiling import kernels_announced
+from grammars.automata.content_bytes import BETWEEN, content_bytes
 from grammars.automata.dfa import DEAD, Dfa
 from grammars.limits import CompileLimits
 from grammars.masks.compiled import AutomatonGrammar
+from grammars.masks.content_tokens import sort_by_content
 from grammars.masks.crossing_tokens import crossing_tokens
 from grammars.masks.key_tokens import KeyTokens
 from grammars.masks.slice_cache import SliceCache
+from grammars.masks.token_symbols import build_token_symbols
 from grammars.masks.trie_children import TrieChildren
 from grammars.pushdown.actions import Goto
 from grammars.pushdown.layout import UNBOUNDED
@@ -29,6 +33,8 @@ from grammars.schema.value import StringSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
 
     from grammars.pushdown.terminals import Terminal
     from grammars.vocabulary import Vocabulary
@@ -56,6 +62,7 @@ def warm_up(vocabulary: Vocabulary, announce: Callable[[str], None] | None = Non
             matcher.fill_closing_bitmask(row, tokens_left=0)
             matcher.accept_token(vocabulary.encode(bytes([byte]))[0])
         _make_slices(vocabulary)
+        _read_content(vocabulary, row.view(np.uint32))
         _make_formats(vocabulary)
         for build in (KeyTokens, TrieChildren, crossing_tokens):  # for texts that must differ
             vocabulary.derive(build)
@@ -83,6 +90,14 @@ def _make_slices(vocabulary: Vocabulary) -> None:
             found[0].inner_row(UNBOUNDED)
 
 
+def _read_content(vocabulary: Vocabulary, row: NDArray[np.uint32]) -> None:
+    """The kernel of strings that are read without their pieces."""
+    trie, content = vocabulary.derive(build_token_symbols).trie, any_string()
+    sort_by_content(
+        trie.nodes, trie.token_ids, 0, content.start, BETWEEN, row, *content_bytes(content)
+    )
+
+
 def _open_terminals() -> Iterator[Terminal]:
     for is_counted in (False, True):
         yield Strings(StringSet(None), is_counted)
@@ -105,6 +120,9 @@ class _Sentence:
 
     def expand_resume(self, state: int, outcome: int) -> None:  # noqa: ARG002 - a protocol's
         raise AssertionError("nothing is ever pushed")
+
+    def cut_strings(self, state: int) -> None:
+        """None: strings are read whole."""
 
 
 def _quoted_letters() -> Dfa:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from grammars.pushdown.string_reading import CutStrings
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,4 +60,8 @@ class Expander(Protocol):
         Raises:
             GrammarError: the state cannot be made within the limits.
         """
+        ...
+
+    def cut_strings(self, state: int) -> CutStrings | None:
+        """The strings that a state reads in many pieces; None where it does not."""
         ...

@@ -55,6 +55,9 @@ class CfgStates:
         """Never called: no label pushes a frame."""
         raise AssertionError(f"state {state} has no frame above it (outcome {outcome})")
 
+    def cut_strings(self, state: int) -> None:
+        """None: terminals are read whole."""
+
     def _state(self, place: Place) -> int:
         known = self._ids.get(place)
         if known is None:

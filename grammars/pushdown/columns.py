@@ -19,6 +19,7 @@ IS_BOUNDARY: Final = int(LexerColumn.IS_BOUNDARY)
 REACH: Final = int(LexerColumn.REACH)
 OWED: Final = int(LexerColumn.OWED)
 NUM_LEADING: Final = int(LexerColumn.NUM_LEADING)
+IS_DOOR: Final = int(LexerColumn.IS_DOOR)
 
 LEXER_START: Final = int(StateColumn.LEXER_START)
 ACTIONS: Final = int(StateColumn.ACTIONS)

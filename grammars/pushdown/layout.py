@@ -49,6 +49,7 @@ class LexerColumn(IntEnum):
     REACH = 6  # bit l - 1 is set where label l can be reached; all bits where no window asks for it
     OWED = 7  # characters that a counted string needs at least from here on, see `automata.owed`
     NUM_LEADING = 8  # bytes that do not lead to DEAD
+    IS_DOOR = 9  # behind the quote just read lie many pieces, see `Expander.cut_strings`
 
 
 class StateColumn(IntEnum):
@@ -71,7 +72,7 @@ class TableArrays(NamedTuple):
     """What the kernels read, while `AutomatonTables.lock` is held; rows past the used ones are 0.
 
     Attributes:
-        lexers: int64, (lexer states, 9), see `LexerColumn`.
+        lexers: int64, (lexer states, 10), see `LexerColumn`.
         transitions: int32, flat; global lexer states.
         classes: uint16, flat.
         states: int64, (structural states, 11), see `StateColumn`.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final
 
-from grammars.pushdown.columns import NUM_LEADING, REACH
+from grammars.pushdown.columns import IS_DOOR, NUM_LEADING, REACH
 from grammars.pushdown.layout import FIRST_FAR_LABEL, MAX_WINDOW_LABELS, LexerColumn
 from grammars.pushdown.table_rows import owed_of, write_dfa
 
@@ -93,6 +93,11 @@ class LexerPool:
         """
         with self._lock:
             self._pools.lexers.array[base + 1 : base + len(reach), LexerColumn.REACH] = reach[1:]
+
+    def set_door(self, lexer_state: int) -> None:
+        """Mark a state, see `LexerColumn.IS_DOOR`."""
+        with self._lock:
+            self._pools.lexers.array[lexer_state, IS_DOOR] = 1
 
     def set_far_spans(self, base: int, spans: NDArray[np.int32]) -> None:
         """Write what the states of an added `Dfa` with far labels can reach of these.

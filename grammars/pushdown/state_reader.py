@@ -18,7 +18,12 @@ from grammars.pushdown.layouts import Closing
 from grammars.pushdown.lexers import lexer_of
 from grammars.pushdown.member_lexers import keys_at
 from grammars.pushdown.refusals import ambiguous_parts
-from grammars.pushdown.string_reading import ONE_CHARACTER, string_readings
+from grammars.pushdown.string_reading import (
+    ONE_CHARACTER,
+    WHOLE,
+    cut_strings,
+    string_readings,
+)
 from grammars.pushdown.terminals import Word
 from grammars.pushdown.transitions import Continue
 
@@ -33,7 +38,7 @@ if TYPE_CHECKING:
     from grammars.pushdown.cut_words import Symbols
     from grammars.pushdown.items import Items
     from grammars.pushdown.member_lexers import MemberLexer, MemberLexers
-    from grammars.pushdown.string_reading import StringReading
+    from grammars.pushdown.string_reading import CutStrings, StringReading
     from grammars.pushdown.terminals import Terminal
     from grammars.pushdown.transitions import Effect, Transitions
     from grammars.vocabulary import Vocabulary
@@ -53,6 +58,7 @@ class Reading:
         members: the lexer's keys if it is shared; then effects are found when they are needed.
         window: of the labels of a shared lexer, those that are read.
         of_grammars: the terminals that context-free grammars read.
+        cut: the strings that are read in many pieces.
     """
 
     atoms: Items
@@ -64,6 +70,7 @@ class Reading:
     members: MemberLexer | None = None
     window: int = ALL_LABELS
     of_grammars: frozenset[int] = frozenset()
+    cut: CutStrings | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,42 +152,52 @@ class StateReader:
 
     def _read_terminals(self, atoms: Items) -> Reading:
         self._check_beginnings(atoms)
-        counted, reads, lexer = self._read(atoms)
+        strings = self._strings(atoms)
+        reading, reads, lexer = self._read(atoms, strings)
         of_grammars = frozenset(
             number
             for number, read in enumerate(reads)
             if isinstance(self._configs[read.atom.config], GrammarThen)
         )
+        terminals = tuple(read.terminal for read in reads)
         return Reading(
             atoms,
             lexer,
             DEAD if lexer is None else lexer.dfa.start,
-            terminals=tuple(read.terminal for read in reads),
+            terminals=terminals,
             effects=tuple((read.atom.tags, read.effect) for read in reads),
-            counted=counted,
+            counted=reading.counted,
             of_grammars=of_grammars,
+            cut=None if reading.length is None else cut_strings(strings, terminals),
         )
 
-    def _read(self, atoms: Items) -> tuple[StringRest | None, list[_Read], Lexer | None]:
-        """What a state reads: the string that is counted, all terminals, and their lexer.
+    def _strings(self, atoms: Items) -> frozenset[StringRest]:
+        """The strings that may come next, or are being read."""
+        configs = {atom.config: self._configs[atom.config] for atom in atoms}
+        return frozenset(
+            rest for config in configs.values() for rest in self._transitions.strings_of(config)
+        )
+
+    def _read(
+        self, atoms: Items, strings: frozenset[StringRest]
+    ) -> tuple[StringReading, list[_Read], Lexer | None]:
+        """What a state reads: how it reads its strings, all terminals, and their lexer.
 
         Raises:
             LimitExceededError: the lexer is too large, however its strings are cut.
         """
-        configs = [self._configs[number] for number in {atom.config: None for atom in atoms}]
-        strings = frozenset(rest for c in configs for rest in self._transitions.strings_of(c))
         refused: LimitExceededError | None = None
         for reading in string_readings(strings):
             reads = self._cut_words(self._reads(atoms, reading))
             if not reads:
-                return None, reads, None
+                return WHOLE, reads, None
             try:
                 lexer = self._lexer(tuple(read.terminal for read in reads))
             except LimitExceededError as error:
                 refused = error
                 continue
             if not lexer.count_conflict:  # else the counter would count other texts too
-                return reading.counted, reads, lexer
+                return reading, reads, lexer
         assert refused is not None, "nothing is counted in pieces"
         raise refused
 

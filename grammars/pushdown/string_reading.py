@@ -12,12 +12,15 @@ from math import prod
 from typing import TYPE_CHECKING, Final
 
 from grammars.automata.codepoint_dfa import any_string
-from grammars.automata.string_rest import StringRest, piece_length, spelling_weight
+from grammars.automata.string_list import StringList
+from grammars.automata.string_rest import ENDED, StringRest, piece_length, spelling_weight
+from grammars.pushdown.terminals import Numbers, StringPiece, Word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from grammars.automata.codepoint_dfa import CodePointDfa
+    from grammars.pushdown.terminals import Terminal
     from grammars.schema.value import StringSet
 
 _STATES_OF_ONE: Final = 96 * 1024
@@ -28,6 +31,12 @@ _SURELY_FEW: Final = 128
 
 _STATES_OF_PIECE: Final = 8 * 1024
 """States, about, of a piece; and of strings that meet, if they are to be read whole."""
+
+_STATES_OF_LIST_PIECE: Final = 512
+"""States, about, of a piece of a long list: its strings part soon, so a text sees few of them."""
+
+_FEW_RESTS: Final = 32
+"""So many pieces behind one are made as they are met."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +50,22 @@ class StringReading:
 
     counted: StringRest | None = None
     length: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CutStrings:
+    """Strings that a state reads in pieces, and nothing that begins like them.
+
+    Behind the pieces lie others, more than a mask should have made: it reads the content instead
+    (`masks.long_strings`).
+
+    Args:
+        rests: the strings, which have no bounds; distinct.
+        is_open: whether their opening quote has been read.
+    """
+
+    rests: tuple[StringRest, ...]
+    is_open: bool
 
 
 WHOLE: Final = StringReading()
@@ -74,6 +99,36 @@ def string_readings(found: frozenset[StringRest]) -> Iterator[StringReading]:
         length //= 2
 
 
+def cut_strings(found: frozenset[StringRest], terminals: Iterable[Terminal]) -> CutStrings | None:
+    """The strings of a state that are in many pieces; None where they are not, or have bounds.
+
+    Args:
+        found: what may come next.
+        terminals: that the state reads.
+    """
+    pieces: list[StringPiece] = []
+    for terminal in terminals:
+        if isinstance(terminal, StringPiece):
+            pieces.append(terminal)
+        elif not isinstance(terminal, Numbers) and not _is_plain_word(terminal):
+            return None
+    num_rests = sum(piece.label != ENDED for piece in pieces)
+    has_list = any(isinstance(rest.content, StringList) for rest in found)
+    if num_rests == 0 or (num_rests <= _FEW_RESTS and not has_list):
+        return None
+    if any(rest.is_bounded for rest in found):
+        return None
+    return CutStrings(tuple(found), pieces[0].is_open)
+
+
+def _is_plain_word(terminal: Terminal) -> bool:
+    """Whether it is a word that does not begin as a string does."""
+    if not isinstance(terminal, Word):
+        return False
+    first = terminal.pieces[0]
+    return isinstance(first, bytes) and not first.startswith(b'"')
+
+
 def _has_few_states(content: CodePointDfa) -> bool:
     """Whether a string may be read whole."""
     return (
@@ -90,7 +145,8 @@ def _can_meet(found: frozenset[StringRest]) -> bool:
 
 def _piece_length(rest: StringRest) -> int:
     """Characters of a piece, no more than the string may have."""
-    length = piece_length(rest, _STATES_OF_PIECE)
+    is_list = isinstance(rest.content, StringList)
+    length = piece_length(rest, _STATES_OF_LIST_PIECE if is_list else _STATES_OF_PIECE)
     return length if rest.most is None else min(length, rest.most + 1)
 
 

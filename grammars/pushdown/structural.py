@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grammars.automata.dfa import DEAD
+from grammars.automata.json_spelling import QUOTE
 from grammars.pushdown.actions import Goto, Pop, Push
 from grammars.pushdown.beginnings import Beginnings
 from grammars.pushdown.configs import DONE, ConfigTable, PartThen
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from grammars.pushdown.actions import Action
     from grammars.pushdown.items import Items
     from grammars.pushdown.state_reader import Reading
+    from grammars.pushdown.string_reading import CutStrings
     from grammars.pushdown.tables import AutomatonTables
     from grammars.pushdown.transitions import Effect
     from grammars.spec import Part
@@ -105,6 +107,11 @@ class StructuralStates:
         items = self.items_of(state)
         going_on = merged_items(item for i, item in enumerate(items) if outcome >> i & 1)
         self._tables.set_resume(state, outcome, self.state_of_items(going_on))
+
+    def cut_strings(self, state: int) -> CutStrings | None:
+        """See `Expander`."""
+        known = self._readings.get(state)  # a state from a template reads its strings whole
+        return None if known is None else known.cut
 
     def is_of_json(self, state: int) -> bool:
         """Whether a state is surely within a JSON document, or before one."""
@@ -229,6 +236,9 @@ class StructuralStates:
         )
         self._items[state] = items
         self._readings[state] = reading
+        if lexer is not None and reading.cut is not None and not reading.cut.is_open:
+            dfa = lexer.dfa
+            lexers.set_door(lexers.add_dfa(dfa) + dfa.step(reading.start, QUOTE))
         return state
 
     def _check_longest_match(self, reading: Reading, label: int, target: int, items: Items) -> None:

@@ -115,6 +115,9 @@ class ToyArrays:
         role, readings = self._keys[state]
         self.tables.set_resume(state, outcome, self._state(role, readings & outcome))
 
+    def cut_strings(self, state: int) -> None:
+        """None: strings are read whole."""
+
     def _lexer(self, role: str, readings: int) -> Dfa | None:
         match role:
             case "end":

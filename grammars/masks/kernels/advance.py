@@ -57,7 +57,8 @@ if TYPE_CHECKING:
 
 
 @lean_helper
-def _note_missing(kind: Int, state: int, entry: int, work: Workspace) -> None:
+def note_missing(kind: Int, state: Int, entry: Int, work: Workspace) -> None:
+    """Add a row to `Workspace.missing`."""
     index = work.met[NUM_MISSING]
     if index < len(work.missing):
         work.missing[index, 0] = kind
@@ -86,7 +87,7 @@ def _resume(state: int, outcome: int, machine: Machine) -> int:
         if resumes[row, 0] == outcome:
             return int(resumes[row, 1])
         row = resumes[row, 2]
-    _note_missing(MISSING_RESUME, state, outcome, machine.work)
+    note_missing(MISSING_RESUME, state, outcome, machine.work)
     return 0
 
 
@@ -119,7 +120,7 @@ def fire(label: int, point: Point, machine: Machine) -> Point:
         change = -1
     elif kind != GOTO:
         if kind == UNEXPANDED:
-            _note_missing(MISSING_ACTION, point.state, label, machine.work)
+            note_missing(MISSING_ACTION, point.state, label, machine.work)
         return refused()
     if target == 0:
         return refused()

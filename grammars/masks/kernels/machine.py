@@ -37,7 +37,8 @@ class Workspace(NamedTuple):
         fired: int64, (capacity, 3): the labels that fired, as far as there is room: by `step` the
             symbols read before, frames that were pushed (-1: popped), the structural state after.
         missing: int64, (capacity, 3): what the kernel did not know: MISSING_ACTION, state, label;
-            or MISSING_RESUME, state, outcome id.
+            or MISSING_RESUME, state, outcome id. Beside these, from `walk`: DOOR, a node of the
+            trie, 0; what lies behind it has not been walked.
         met: int64, (4,), made zero by the caller: how many entries are missing (also those that
             found no room); how many frames of the window were looked at; 1 if one below it was
             asked for; how many labels have fired.
@@ -59,6 +60,7 @@ FIRED_STATE: Final = 2
 
 MISSING_ACTION: Final = np.int64(0)
 MISSING_RESUME: Final = np.int64(1)
+DOOR: Final = np.int64(2)
 
 NUM_MISSING: Final = 0
 NUM_FRAMES_SEEN: Final = 1

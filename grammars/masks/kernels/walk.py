@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from grammars.masks.kernels.advance import advance, fire, next_lexer
+from grammars.masks.kernels.advance import advance, fire, next_lexer, note_missing
 from grammars.masks.kernels.lean import lean_helper, lean_kernel
 from grammars.masks.kernels.machine import (
+    DOOR,
     NUM_FIRED,
     POINT_WIDTH,
     get,
@@ -24,7 +25,7 @@ from grammars.masks.trie import (
     SUBTREE_END,
     SYMBOL_MASK,
 )
-from grammars.pushdown.columns import IS_BOUNDARY
+from grammars.pushdown.columns import IS_BOUNDARY, IS_DOOR
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,6 +59,7 @@ def walk(
     most: int,
     label: int,
     beside: int,
+    halts: bool,
     state: int,
     lexer: int,
     counted: int,
@@ -80,6 +82,7 @@ def walk(
         label: fires before anything is read; NO_LABEL_FIRST for none.
         beside: a lexer state for which the row is right already, or DEAD for none. Where the walk
             comes to the same state as from there, the row is left as it is.
+        halts: whether doors (`LexerColumn.IS_DOOR`) are noted, and what lies behind them left out.
         state: the structural state on top of the stack.
         lexer: the lexer state; not looked at when a label fires first.
         counted: characters counted so far; likewise.
@@ -126,13 +129,14 @@ def walk(
         before = get(path, level - 1)
         num_fired = met[NUM_FIRED]
         point = advance(value, before, machine)
+        is_door = halts and point.state != 0 and machine.tables.lexers[point.lexer, IS_DOOR] != 0
         known = path[level - 1, _BESIDE]
         if known != 0:
             known = _next_beside(value, known, before.lexer, machine)
             if known != 0 and known == point.lexer and met[NUM_FIRED] == num_fired:
                 node = after
                 continue
-            last = node + 1 if point.state != 0 else after
+            last = node + 1 if point.state != 0 and not is_door else after
             for i in range(nodes[node, FIRST_TOKEN], nodes[last, FIRST_TOKEN]):
                 _set_bit(row, token_ids[i], False)
         if point.state == 0:
@@ -143,6 +147,10 @@ def walk(
         for i in range(nodes[node, FIRST_TOKEN], nodes[node + 1, FIRST_TOKEN]):
             if _is_counted(i, num_counted, fewest, most):
                 _set_bit(row, token_ids[i], True)
+        if is_door:
+            note_missing(DOOR, node, np.int64(0), machine.work)
+            node = after
+            continue
         if is_listed and nodes[node, CHILDREN] != 0:
             listed = level + 1
             path[listed, _ENTRY], path[listed, _LIMIT] = nodes[node, CHILDREN], after

@@ -7,6 +7,7 @@ import numba
 from grammars.automata.compiling import kernels_announced
 from grammars.compile import compile_grammar
 from grammars.masks import (
+    content_tokens,
     runner,
     safe_runs,
     slice_sources,
@@ -21,7 +22,16 @@ from tests.support.tokenizers import tiny_vocabulary
 
 KERNELS = {
     name: value
-    for module in (runner, safe_runs, slice_sources, slices, subtrees, token_sorting, trie)
+    for module in (
+        content_tokens,
+        runner,
+        safe_runs,
+        slice_sources,
+        slices,
+        subtrees,
+        token_sorting,
+        trie,
+    )
     for name, value in vars(module).items()
     if hasattr(value, "signatures")
 }
@@ -36,6 +46,7 @@ ENTRIES = (
     "_usual_groups",
     "ends",
     "force",
+    "sort_by_content",
     "sort_strings",
     "sort_tokens",
     "step",

@@ -33,6 +33,7 @@ def _short_pieces(monkeypatch):
     monkeypatch.setattr(string_reading, "_SURELY_FEW", 0)
     monkeypatch.setattr(string_reading, "_STATES_OF_ONE", 0)
     monkeypatch.setattr(string_reading, "_STATES_OF_PIECE", 40)
+    monkeypatch.setattr(string_reading, "_FEW_RESTS", 0)
 
 
 def one_of_two(*strings: dict[str, object]) -> JsonSchema:
@@ -51,6 +52,17 @@ PARTS: dict[str, Part] = {
     "beside others": Embed(JsonSchema.from_value({"items": {"anyOf": [SHORT, {"type": "null"}]}})),
     "lists": Embed(
         JsonSchema.from_value({"items": {"enum": ["abc", "abd", "ab", "b\né", "x" * 9]}})
+    ),
+    "lists that meet": Embed(
+        one_of_two({"enum": ["abc", "ab", "cccc", "é"]}, {"enum": ["abc", "abcc", "a\"b", ""]})
+    ),
+    "a list beside others": Embed(
+        JsonSchema.from_value(
+            {"anyOf": [{"enum": ["ab", "abc", "é"]}, {"type": ["integer", "null"]}]}
+        )
+    ),
+    "a list after keys": Embed(
+        JsonSchema.from_value({"additionalProperties": {"enum": ["ab", "aéé", ", ab"]}})
     ),
     "bounds that meet": Embed(one_of_two(SHORT, SHORTER)),
     "patterns that meet": Embed(
@@ -106,6 +118,13 @@ def test_masks_of_pieces_agree_and_a_text_can_be_closed_from_everywhere(name, se
 
 DOCUMENTS: dict[str, list[object]] = {
     "lists": [[], ["abc", "ab"], ["b\né"], ["x" * 9], ["x" * 8], ["abcd"], ["a"], ["abd", 1]],
+    "lists that meet": [
+        [{"a": text, key: None}]
+        for text in ("abc", "ab", "cccc", "é", "abcc", 'a"b', "", "a")
+        for key in "bc"
+    ],
+    "a list beside others": ["ab", "abc", "é", 12, None, "a", "éé", True],
+    "a list after keys": [{}, {"a": "ab", "ab": "aéé"}, {"é": ", ab"}, {"a": "a"}, {"a": ","}],
     "unique": [["a", "b", "aa"], ["a", "b", "a"], ["aaaa"], ["aab", "aab"], ["aab", "aac"]],
     "any order": [
         {"b": "xyz", "a": "1234567"}, {"b": "wxyz"}, {"c": "wxyz", "d": ""}, {"c": "vwxyz"},
