@@ -117,6 +117,12 @@ class CodePointDfa:
         """All strings that are not in the language."""
         return _complement(self)
 
+    def has_lengths(self, minimum: int, maximum: int | None) -> bool:
+        """Whether all strings, of which there are some, have minimum .. maximum characters."""
+        lengths = lengths_of(self.next_state, self.accepting, self.start)
+        is_short = maximum is None or (lengths.longest is not None and lengths.longest <= maximum)
+        return minimum <= lengths.shortest and is_short
+
     def with_length(
         self, minimum: int = 0, maximum: int | None = None, *, max_states: int = DEFAULT_MAX_STATES
     ) -> CodePointDfa:
@@ -128,11 +134,7 @@ class CodePointDfa:
         Raises:
             LimitExceededError: it needs more than `max_states` states.
         """
-        if self.is_empty:
-            return self
-        lengths = lengths_of(self.next_state, self.accepting, self.start)
-        is_short = maximum is None or (lengths.longest is not None and lengths.longest <= maximum)
-        if minimum <= lengths.shortest and is_short:
+        if self.is_empty or self.has_lengths(minimum, maximum):
             return self
         table, accepting, start = length_product(
             self.next_state,

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 _ENTRY_BYTES: Final = 1024
 
-_FEW_STATES: Final = 1_500
-"""As many states at most make a bound of the length part of a content, for plainer automata: their
-spelling in JSON is small enough, see `CompileLimits.max_states`."""
+_FEW_STATES: Final = 256
+"""As many states at most make a bound of the length part of a content: their texts are counted
+exactly (`TextCounts`), and slices of so few states are shared by all automata (`SliceSources`)."""
 
 _automata: Final[ByteLru[object, CodePointDfa]] = ByteLru(64 * 1024 * 1024)
 
@@ -153,13 +153,13 @@ class ScalarAlgebra:
             return None
         if isinstance(content, StringList):
             return _non_empty(content.with_length(low, high, max_states=self.max_states))
+        if content.has_lengths(low, high):
+            return StringSet(content)
         if content.num_states * (low if high is None else high) > _FEW_STATES:
             if can_be_counted(content, low, high):
                 return StringSet(content, low, high)
-            if content.num_states * low <= _FEW_STATES:
-                content, low = content.with_length(low, max_states=self.max_states), 0
-                if not content.is_empty and can_be_counted(content, 0, high):
-                    return StringSet(content, 0, high)
+            if low > 0:
+                return self._bounded(content.with_length(low, max_states=self.max_states), 0, high)
         return _non_empty(content.with_length(low, high, max_states=self.max_states))
 
     def unite_strings(self, a: StringSet | None, b: StringSet | None) -> StringSet | None:

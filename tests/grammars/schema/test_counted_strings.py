@@ -10,6 +10,7 @@ from grammars.automata.lengths import Lengths, can_be_counted, lengths_of
 from grammars.automata.pattern_dfa import fullmatch, repeated_class
 from grammars.compile import compile_grammar
 from grammars.schema import scalars
+from grammars.schema.value import StringSet
 from grammars.spec import JsonSchema
 from tests.support.byte_vocabulary import byte_vocabulary
 
@@ -98,6 +99,24 @@ def test_a_counter_reads_exactly_what_the_product_reads(monkeypatch, pattern, mi
     multiplied = prefixes_that_are_read(schema)
     monkeypatch.setattr(scalars, "_FEW_STATES", 0)
     assert prefixes_that_are_read(schema) == multiplied
+
+
+@pytest.mark.parametrize(
+    ("pattern", "bounds", "counted"),
+    [
+        ("^c[ab]*$", (2, 260), (2, 260)),
+        ("^c[ab]*$", (1, None), (0, None)),  # as all of them are
+        ("^c[ab]*$", (2, 4), (0, None)),  # multiplied in
+        ("^[ab]*c$", (2, 260), (0, 260)),  # `c` is too short and cannot go on: the 2 is
+        ("^a?b{0,200}c?$", (0, 202), (0, None)),
+        ("^a?b{0,200}c?$", (150, 202), (0, None)),
+    ],
+)
+def test_a_bound_is_counted_where_it_would_be_many_states(pattern, bounds, counted):
+    algebra = scalars.scalar_algebra(1_000, frozenset())
+    strings = algebra.intersect_strings(algebra.strings_matching(pattern), StringSet(None, *bounds))
+    assert strings is not None
+    assert (strings.min_length, strings.max_length) == counted
 
 
 @pytest.mark.parametrize(
