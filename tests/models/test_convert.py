@@ -164,6 +164,35 @@ def test_what_is_not_converted_is_refused_by_name(source, folder, options, messa
     assert str(refusal.value) == message
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("ggml.tokens", "a b", "key 'tokenizer.ggml.tokens' is not a list of texts"),
+        ("ggml.token_type", 1, "key 'tokenizer.ggml.token_type' is not a list as long as the tok"),
+        ("ggml.eos_token_id", 10**6, "key 'tokenizer.ggml.eos_token_id' is not the id of a token"),
+        ("ggml.add_bos_token", 1, "key 'tokenizer.ggml.add_bos_token' is not true or false"),
+        ("chat_template", 1, "key 'tokenizer.chat_template' is not a text"),
+    ],
+)
+def test_keys_of_a_tokenizer_that_hold_something_else_are_refused(
+    source, folder, key, value, message
+):
+    write_gguf(source, tiny_model("llama"), extra={f"tokenizer.{key}": value})
+    with pytest.raises(InvalidModelFileError) as refusal:
+        convert(source, folder)
+    assert str(refusal.value).startswith(f"{source}: {message}")
+
+
+def test_a_tokenizer_of_another_kind_is_refused_by_name(source, folder):
+    write_gguf(source, tiny_model("llama"), extra={"tokenizer.ggml.model": "llama"})
+    with pytest.raises(UnsupportedModelError) as refusal:
+        convert(source, folder)
+    assert str(refusal.value) == (
+        "GGUF tokenizer 'llama' is not supported: 'gpt2' (byte-level BPE) is rebuilt; use the "
+        "model's safetensors folder instead"
+    )
+
+
 def test_an_unknown_architecture_is_refused_by_name(source, folder):
     write_gguf(source, tiny_model("llama"), extra={"general.architecture": "mamba"})
     with pytest.raises(UnsupportedModelError) as refusal:

@@ -130,10 +130,8 @@ def facts(message):
     )
 
 
-@pytest.mark.parametrize("syntax", SYNTAXES, ids=lambda s: s.name)
-@settings(max_examples=25, deadline=None)
-@given(data=st.data())
-def test_any_text_cut_anywhere_gives_the_same_message_and_never_raises(syntax, data):
+def odd_texts(syntax):
+    """Texts of words of a format and whole calls, in any order."""
     words = (
         *(*syntax.section_open, *syntax.before_name, *syntax.before_arguments),
         *(*syntax.after_arguments, *syntax.between, *syntax.section_close),
@@ -147,7 +145,14 @@ def test_any_text_cut_anywhere_gives_the_same_message_and_never_raises(syntax, d
             calls_text(syntax, [("code.run", {"input": "a\n\\u00e9"}), ("nobody", {})]),
         ]
     )
-    text = "".join(data.draw(st.lists(fragments, max_size=10)))
+    return st.lists(fragments, max_size=10).map("".join)
+
+
+@pytest.mark.parametrize("syntax", SYNTAXES, ids=lambda s: s.name)
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_any_text_cut_anywhere_gives_the_same_message_and_never_raises(syntax, data):
+    text = data.draw(odd_texts(syntax))
     thinking = data.draw(st.sampled_from(list(Thinking)))
     cuts = data.draw(st.lists(st.integers(0, len(text)), max_size=8))
     places = sorted({0, len(text), *cuts})
@@ -155,6 +160,16 @@ def test_any_text_cut_anywhere_gives_the_same_message_and_never_raises(syntax, d
     whole = reply(syntax, [text], thinking=thinking)
     assert facts(reply(syntax, pieces, thinking=thinking)) == facts(whole)
     assert facts(reply(syntax, list(text), thinking=thinking)) == facts(whole)
+
+
+@pytest.mark.parametrize("syntax", [s for s in SYNTAXES if s.tags], ids=lambda s: s.name)
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_control_tokens_in_any_order_are_read_alike_however_the_text_between_is_cut(syntax, data):
+    pieces = cut_at(data.draw(odd_texts(syntax)), syntax.tags)
+    whole = reply(syntax, pieces, token_tags=syntax.tags)
+    characters = [c for piece in pieces for c in ([piece] if piece in syntax.tags else piece)]
+    assert facts(reply(syntax, characters, token_tags=syntax.tags)) == facts(whole)
 
 
 @pytest.mark.parametrize("syntax", SYNTAXES, ids=lambda s: s.name)

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from grammars.spec import Cfg
 from server.calls.formats import QWEN3_CODER
 from server.calls.grammar import calls_part
-from server.calls.tool import CallableTool
+from server.calls.tool import CallableTool, ToolKind
 from server.chat.reply_format import ReplyFormat
 from server.reply.parser import ReplyParser
 from server.request_errors import InvalidToolError
@@ -115,3 +116,16 @@ def test_required_parameters_cannot_be_left_out_and_others_can():
     assert judge.accepts(blocks("b", "c"))
     for names in (("a", "b"), ("b",), (), ("b", "a", "c"), ("b", "b", "c"), ("b", "c", "d")):
         assert not judge.accepts(blocks(*names)), names
+
+
+def test_the_input_of_a_custom_tool_is_a_json_string_of_its_grammar():
+    grammar = Cfg("lark", r'start: "x" /[0-9\n"]+/', in_json_string=True)
+    custom = CallableTool("f", {}, kind=ToolKind.CUSTOM, input_grammar=grammar)
+    judge = TextJudge(calls_part(QWEN3_CODER, [custom], max_calls=1))
+    for value, accepted in (('"x1"', True), (r'"x\n\""', True), ('"y1"', False), ("x1", False)):
+        text = call(value).replace("<parameter=x>", "<parameter=input>")
+        assert judge.accepts(text) is accepted, value
+    parser = ReplyParser(tools=[custom], reply_format=ReplyFormat(QWEN3_CODER))
+    text = call(r'"x\n\""').replace("<parameter=x>", "<parameter=input>")
+    (made,) = fold(parser.feed(text) + parser.finish()).calls
+    assert (made.arguments, made.is_complete) == ('x\n"', True)

@@ -15,9 +15,19 @@ from server.engine_process import supervisor
 from server.engine_process.channel import Channel
 from server.engine_process.client import ProcessEngine
 from server.engine_process.launch import EngineChild
-from server.engine_process.messages import Compile, Compiled, GrammarsReady, Progress, Ready, Start
+from server.engine_process.messages import (
+    Compile,
+    Compiled,
+    CompileFailed,
+    CompileShed,
+    GrammarsReady,
+    Progress,
+    Ready,
+    Release,
+    Start,
+)
 from server.engine_process.settings import EngineProcessConfig
-from server.errors import StartupError, UnavailableError
+from server.errors import InternalError, OverloadedError, StartupError, UnavailableError
 from server.logs import LogSettings
 from tests.support.loop_work import counted_loop_work
 
@@ -44,10 +54,15 @@ async def speaking_with(said, *, compiles):
         await engine.shutdown()
 
 
-async def answer_compile(behind):
+async def heard(behind, kind):
     async with asyncio.timeout(LONG_S):
-        while not isinstance(message := await behind.receive(), Compile):
+        while not isinstance(message := await behind.receive(), kind):
             pass
+    return message
+
+
+async def answer_compile(behind):
+    message = await heard(behind, Compile)
     behind.send(Compiled(message.grammar_id, None, 10))
     return message
 
@@ -74,6 +89,36 @@ async def test_a_constraint_is_sent_at_once_where_the_kernels_were_there():
         compiling = asyncio.create_task(engine.compile(SPEC))
         await answer_compile(behind)
         assert (await compiling).memory_bytes == 10
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "message"),
+    [
+        (CompileShed, OverloadedError, "Too many constraints are being compiled; try again later"),
+        (
+            lambda grammar_id: CompileFailed(grammar_id, "the compile failed (KeyError)"),
+            InternalError,
+            "An error of the server: the compile failed (KeyError)",
+        ),
+    ],
+)
+async def test_a_compile_that_is_shed_or_fails_is_told_as_such(answer, kind, message):
+    async with speaking_with([], compiles=True) as (engine, behind):
+        compiling = asyncio.create_task(engine.compile(SPEC))
+        behind.send(answer((await heard(behind, Compile)).grammar_id))
+        with pytest.raises(kind) as caught:
+            await compiling
+        assert caught.value.message == message
+
+
+async def test_a_compile_that_nobody_waits_for_any_more_is_released():
+    async with speaking_with([], compiles=True) as (engine, behind):
+        compiling = asyncio.create_task(engine.compile(SPEC))
+        grammar_id = (await heard(behind, Compile)).grammar_id
+        compiling.cancel()
+        assert (await heard(behind, Release)).grammar_id == grammar_id
+        behind.send(Compiled(grammar_id, None, 10))  # it was ready all the same
+        assert (await heard(behind, Release)).grammar_id == grammar_id
 
 
 async def test_a_structure_of_many_parts_crosses_beside_the_event_loops():
