@@ -11,12 +11,13 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from grammars.errors import LimitExceededError
+from grammars.masks.all_costs import Costs, all_costs
 from grammars.masks.lexer_ways import LexerWays
 from grammars.pushdown.actions import Dead, Goto, Pop, Push
 from grammars.pushdown.layout import StateColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
 
     from grammars.masks.configuration import Configuration, Frame
     from grammars.pushdown.actions import Action, Expander
@@ -30,9 +31,6 @@ _END, _INNER, _VISIT = range(3)
 """What stands in the queue of a search: an end of the frame, an inner frame, a state."""
 
 _NO_LIMIT: Final = 2**63
-
-Costs: TypeAlias = dict[int, int]
-"""Tokens until a frame is popped, by the outcome that it is popped with."""
 
 _Search: TypeAlias = "Generator[int, Costs | None, Costs | None]"
 """Asks for the costs of inner states; returns its own, None where every way is blocked."""
@@ -134,7 +132,9 @@ class Completion:
         """Run a search and those that it asks for; none is inside another one of the same state.
 
         The least text of a state has no text of the same state in it, so what is blocked is never
-        the whole answer: the outermost search always finds a way.
+        the whole answer. But a search asks what inner states cost with the outcomes that are known.
+        Where only another outcome leads on (an element that `contains` asks for), the outermost
+        search finds no way, and all outcomes are found.
         """
         running: dict[int, _Search] = {state: self._search(state)}
         blocked_by: dict[int, int] = {}  # a state without a way now -> the depth that it waits for
@@ -148,7 +148,8 @@ class Completion:
                 del running[current]
                 blocked_by = {s: d for s, d in blocked_by.items() if d < depth}
                 if answer is None:
-                    assert running, "every state has a way to its end"
+                    if not running:
+                        return self._find_all(current)
                     blocked_by[current] = depth - 1
                     continue
                 if not running:
@@ -201,6 +202,23 @@ class Completion:
                     case Dead():
                         pass
         return None
+
+    def _find_all(self, start: int) -> Costs:
+        """All costs of the states that can be reached from one, which is complete, and slower."""
+        for state, costs in all_costs(start, self._moves, self._resume).items():
+            known = self._costs.setdefault(state, {})
+            for outcome, cost in costs.items():
+                _lower(known, outcome, cost)
+        return self._costs[start]
+
+    def _moves(self, state: int) -> Iterator[tuple[int, Action]]:
+        """What the terminals of a fresh state cost, and what they do; the end is an outcome too."""
+        self._count_state()
+        row = self._tables.state_row(state)
+        if row[StateColumn.IS_FINAL]:
+            yield 0, Pop(END)
+        for way in self._ways.find(row[StateColumn.LEXER_START], state):
+            yield way.num_tokens(row[StateColumn.COUNT_MIN]), self._action(state, way.label)
 
     def _count_state(self) -> None:
         if self._num_left == 0:

@@ -50,6 +50,21 @@ SPECS: dict[str, TextSpec] = {
             "additionalProperties": False,
         }
     ),
+    "an element of another outcome": JsonSchema.from_value(
+        {
+            "type": "array",
+            "items": {"type": "array", "maxItems": 3},
+            "contains": {"contains": {"const": 42}},
+        }
+    ),
+    "elements of several outcomes": JsonSchema.from_value(
+        {
+            "type": "array",
+            "items": {"type": "array", "contains": {"enum": [1, 22]}, "minContains": 2},
+            "contains": {"contains": {"items": {"type": "null"}, "contains": True}},
+            "minContains": 2,
+        }
+    ),
     "either": JsonSchema.from_value(
         {
             "anyOf": [
