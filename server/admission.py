@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engine.request import PromptScoring, Request, SamplingParams
-from grammars.spec import JsonSchema, with_property_order
+from grammars.spec import JsonSchema, Structure, with_property_order
 from server.answer_grammar import asked_grammar, compile_asked
 from server.document import requested_document
 from server.effects import binding_fields, idle_fields
@@ -21,6 +21,7 @@ from server.logs import new_sequence_id
 from server.openai_subset import check_openai_schemas
 from server.request_errors import InvalidValueError
 from server.sampling import choice_seed, sampling_params
+from server.tag_limits import num_schema_chars
 from server.tool_choice import CallMode, tool_use
 from server.wire.checks import check_chat_request, check_options, stop_strings
 
@@ -186,7 +187,10 @@ def _understand(
         check_options(request, config)
     tools = tool_use(request)
     document = requested_document(
-        request, max_choices=config.max_choices, max_json_depth=config.max_json_depth
+        request,
+        max_choices=config.max_choices,
+        max_tags=config.max_tags,
+        max_json_depth=config.max_json_depth,
     )
     _check_schemas(request, tools, document, config)
     check_capacity(services, request.n or 1)
@@ -242,6 +246,8 @@ def _check_schemas(
     limit = config.max_schema_chars
     if document is not None and isinstance(document.spec, JsonSchema):
         _check_size(document.param, len(document.spec.text), limit)
+    if document is not None and isinstance(document.spec, Structure):
+        _check_size(document.param, num_schema_chars(document.spec), limit)
     total = sum(len(JsonSchema.from_value(tool.schema).text) for tool in tools.tools)
     _check_size("tools", total, limit)
     if config.schema_policy == "openai":

@@ -103,9 +103,10 @@ class ServerConfig:
         max_n: choices of one request.
         max_completions: texts of one request to /v1/completions, over all its prompts.
         max_short_text_chars: characters of fields such as `user`, which the model never sees.
-        max_schema_chars: characters of the JSON Schema of the answer, and of the schemas of all
-            tools together.
+        max_schema_chars: characters of the JSON Schema of the answer, of all schemas in a
+            structural tag together, and of the schemas of all tools together.
         max_choices: options of a `choice` constraint.
+        max_tags: tags, triggers and elements of a structural tag, in all of its lists together.
         max_waiting_requests: requests that may wait in the engine; beyond that they get a 429.
         max_requests_per_key: concurrent requests per API key; beyond that they get a 429. Does not
             apply without keys.
@@ -157,6 +158,7 @@ class ServerConfig:
     max_short_text_chars: int = 4_096
     max_schema_chars: int = 4 * 2**20
     max_choices: int = 100_000
+    max_tags: int = 1_024
     max_waiting_requests: int = 512
     max_requests_per_key: int = 256
 

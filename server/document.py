@@ -13,6 +13,7 @@ from server.request_errors import (
     UnsupportedValueError,
 )
 from server.structural_tag import grammar_of, structural_tag
+from server.tag_limits import check_num_tags
 from server.wire.formats import (
     GrammarFormat,
     JsonObjectFormat,
@@ -60,20 +61,26 @@ class Document:
 
 
 def requested_document(
-    request: ChatCompletionRequest, *, max_choices: int, max_json_depth: int = MAX_DEPTH
+    request: ChatCompletionRequest,
+    *,
+    max_choices: int,
+    max_tags: int,
+    max_json_depth: int = MAX_DEPTH,
 ) -> Document | None:
     """The constraint of the request, of which there is one at most; None: the text is free.
 
     Args:
         request: the typed body, in which one constraint is set at most.
         max_choices: options of a `choice`.
+        max_tags: items of all lists of a structural tag.
         max_json_depth: nesting of a constraint that is given as JSON text.
 
     Raises:
         RequestError: a constraint that is empty, or that we cannot enforce.
     """
     if request.structured_outputs is not None:
-        return _structured_document(request.structured_outputs, max_choices, max_json_depth)
+        outputs = request.structured_outputs
+        return _structured_document(outputs, max_choices, max_tags, max_json_depth)
     if request.guided_json is not None:
         return _json_document(request.guided_json, "guided_json", max_json_depth)
     if request.guided_regex is not None:
@@ -86,10 +93,10 @@ def requested_document(
         return Document(Cfg("gbnf", request.grammar), "grammar")
     if request.json_schema is not None:
         return Document(JsonSchema.from_value(request.json_schema), "json_schema")
-    return _format_document(request.response_format)
+    return _format_document(request.response_format, max_tags)
 
 
-def _format_document(response_format: ResponseFormat | None) -> Document | None:
+def _format_document(response_format: ResponseFormat | None, max_tags: int) -> Document | None:
     match response_format:
         case None | TextFormat():
             return None
@@ -107,13 +114,13 @@ def _format_document(response_format: ResponseFormat | None) -> Document | None:
             return Document(grammar_of(response_format.grammar), "response_format")
         case StructuralTagFormat():
             value = response_format.model_dump(exclude=set(response_format.model_extra or ()))
-            return Document(structural_tag(value, "response_format"), "response_format")
+            return _tag_document(value, "response_format", max_tags)
         case _:
             assert_never(response_format)
 
 
 def _structured_document(
-    outputs: StructuredOutputs, max_choices: int, max_json_depth: int
+    outputs: StructuredOutputs, max_choices: int, max_tags: int, max_json_depth: int
 ) -> Document:
     fields = ("json", "regex", "choice", "grammar", "structural_tag", "json_object")
     values = {
@@ -137,7 +144,7 @@ def _structured_document(
         return Document(grammar_of(outputs.grammar), param)
     if outputs.structural_tag is not None:
         value = _object(outputs.structural_tag, param, max_json_depth)
-        return Document(structural_tag(value, param), param)
+        return _tag_document(value, param, max_tags)
     if not outputs.json_object:
         raise UnsupportedValueError(param, "false asks for nothing; remove it")
     return Document(JsonObject(), param)
@@ -168,6 +175,11 @@ def _parsed(text: str, param: str, max_json_depth: int) -> object:
         return parse_json(text, max_depth=max_json_depth)
     except NotJsonError as error:
         raise InvalidValueError(param, error.sentence("the text")) from error
+
+
+def _tag_document(value: dict[str, object], param: str, max_tags: int) -> Document:
+    check_num_tags(value, max_tags, param)
+    return Document(structural_tag(value, param), param)
 
 
 def _choice_document(options: list[str], param: str, max_choices: int) -> Document:

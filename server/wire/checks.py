@@ -118,6 +118,9 @@ def _check_tools(request: ChatCompletionRequest, config: ServerConfig) -> None:
     _check_names(_named_tools(request))
     if not tools and request.tool_choice not in (None, "none", "auto"):
         raise InvalidValueError("tool_choice", "no tools are given; add tools or remove it")
+    if isinstance(request.tool_choice, AllowedToolsChoice):
+        num_allowed = len(request.tool_choice.allowed_tools.tools)
+        _check_count("tool_choice.allowed_tools.tools", num_allowed, config, "max_tools")
     kinds = {_declared_name(tool): tool.type for tool in tools}
     for param, choice in _choices(request):
         name = name_of(choice)

@@ -37,7 +37,7 @@ ALLOWED_B = {"type": "allowed_tools", "allowed_tools": {"mode": "required", "too
 def spec_of(thinking: Thinking = Thinking.NONE, **fields: object):
     body = {"model": "m", "messages": [{"role": "user", "content": "q"}]} | fields
     request = parse_chat_request(body).request
-    document = requested_document(request, max_choices=10)
+    document = requested_document(request, max_choices=10, max_tags=100)
     spec = None if document is None else document.spec
     return compose(tool_use(request), spec, thinking, ReplyFormat())
 

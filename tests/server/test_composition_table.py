@@ -157,7 +157,7 @@ def test_a_cell_allows_exactly_its_answers_and_they_are_read_as_they_were_meant(
         }
     ).request
     tools = tool_use(request)
-    document = requested_document(request, max_choices=1)
+    document = requested_document(request, max_choices=1, max_tags=100)
     spec = compose(tools, None if document is None else document.spec, thinking, reply_format)
     if spec is None:
         assert (choice, document_name) == ("none", "text")

@@ -72,7 +72,7 @@ def walk(matcher, vocabulary, seed: int) -> list[int]:
 def test_every_call_that_a_grammar_allows_is_read_and_fits_its_tool(fields, num_calls, controls):
     body = {"model": "m", "messages": [{"role": "user", "content": "q"}], "tools": TOOLS} | fields
     request = parse_chat_request(body).request
-    document = requested_document(request, max_choices=1)
+    document = requested_document(request, max_choices=1, max_tags=100)
     tools = tool_use(request)
     vocabulary = byte_vocabulary(controls)
     document_spec = None if document is None else document.spec
