@@ -13,7 +13,7 @@ from grammars.automata.trie import ROOT, trie_of
 from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -142,6 +142,13 @@ class StringList(CodePointDfa):
     def edge_lists(self) -> Edges:
         """All live steps, by state and class."""
         return self._trie.edges
+
+    def texts(self) -> Iterator[str]:
+        """The strings, the shortest first."""
+        end = np.cumsum(self._length)
+        for number in np.argsort(self._length, kind="stable").tolist():
+            text = self._characters[end[number] - self._length[number] : end[number]]
+            yield text.tobytes().decode("utf-32-le")
 
     def with_length(
         self, minimum: int = 0, maximum: int | None = None, *, max_states: int = DEFAULT_MAX_STATES

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Protocol
 
+from grammars.automata.shortest_strings import shortest_strings
 from grammars.schema.key_groups import undeclared_keys
 from grammars.schema.leaves import exact
 from grammars.schema.plans import AllBut
@@ -106,6 +107,7 @@ class _Search:
         self._max_states = limits.max_states
         self._num_left = limits.max_places // 10 + 4 * most
         self._most = most
+        self._num_strings = most + _MAX_MEMBERS  # so many may be taken by other members
         self._is_cut = False
 
     def sample(self, node: NodeId) -> Sample:
@@ -122,7 +124,9 @@ class _Search:
             yield None
         yield from value.booleans
         if value.strings is not None:
-            yield from _strings(self._graph.string_content(value.strings), self._most)
+            yield from shortest_strings(
+                self._graph.string_content(value.strings), self._num_strings
+            )
         if value.numbers is not None:
             for spelling in _spellings(self._graph.plain_numbers(value.numbers)):
                 number = Decimal(spelling)
@@ -187,7 +191,7 @@ class _Search:
             return
         if isinstance(key, AllBut):
             key = undeclared_keys(key.declared, self._max_states)
-        yield from _strings(key, self._most)
+        yield from shortest_strings(key, self._num_strings)
 
     def _may_go_on(self, num_members: int) -> bool:
         self._num_left -= 1
@@ -195,49 +199,6 @@ class _Search:
             self._is_cut = True
             return False
         return True
-
-
-def _strings(content: CodePointDfa, most: int) -> Iterator[str]:
-    """The strings of a language, the shortest first; of a range of characters so many at most.
-
-    What is left out of a range does not matter to who wants `most` strings.
-    """
-    if content.is_empty:
-        return
-    distance = _distances(content)
-    shorter, length = -1, distance[content.start]
-    while True:
-        has_longer = False
-        pending = [(content.start, "")]
-        while pending:
-            state, text = pending.pop()
-            if content.accepting[state] and len(text) > shorter:
-                yield text
-            for first, last, target in content.edges(state):
-                if len(text) + 1 + distance[target] > length:
-                    has_longer = True
-                    continue
-                points = range(first, min(last + 1, first + most))
-                pending += [(target, text + chr(point)) for point in reversed(points)]
-        if not has_longer:
-            return
-        shorter, length = length, length + 1
-
-
-def _distances(content: CodePointDfa) -> dict[int, int]:
-    """How far each state is from an accepting one."""
-    comes_from: dict[int, list[int]] = {}
-    for state in range(1, content.num_states):
-        for _, _, target in content.edges(state):
-            comes_from.setdefault(target, []).append(state)
-    order = [state for state in range(1, content.num_states) if content.accepting[state]]
-    distance = dict.fromkeys(order, 0)
-    for state in order:
-        for before in comes_from.get(state, ()):
-            if before not in distance:
-                distance[before] = distance[state] + 1
-                order.append(before)
-    return distance
 
 
 def _spellings(numbers: Dfa) -> Iterator[str]:
