@@ -101,7 +101,7 @@ KERNELS: Final[Mapping[str, Mapping[str, str]]] = {
         ),
     },
     "grammars.masks.slice_sources": {
-        "_reachable": "(int32[:,::1], uint16[::1], int64, int64)",
+        "_reach": "(int32[:,::1], uint16[::1], int32[::1], boolean[::1], int64, int64)",
         "_find_usual": "(int32[:,::1], uint16[::1], boolean[::1], int64, int64)",
     },
     "grammars.masks.subtrees": {

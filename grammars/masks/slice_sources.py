@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from grammars.automata.classes import merge_columns
-from grammars.automata.dfa import DEAD, NO_LABEL, Dfa
+from grammars.automata.dfa import Dfa
 from grammars.automata.kernels import kernel, usual_target
 
 if TYPE_CHECKING:
@@ -35,14 +35,14 @@ class Residual:
         state: its number.
         key: the same for states, of all automata, that read the same.
         labels: its automaton's label for each label of the slice, which are numbered from 1.
-        states: what can be reached from it, in the order in which it is found; None where that is
-            much, and the slice is one of the automaton itself.
+        is_shared: whether it is small enough for that; else the slice is one of the automaton
+            itself.
     """
 
     state: int
     key: bytes
     labels: tuple[int, ...]
-    states: tuple[int, ...] | None
+    is_shared: bool
 
     def cut_out(self, dfa: Dfa) -> tuple[Dfa, int]:
         """An automaton that reads it, and from which state.
@@ -50,9 +50,8 @@ class Residual:
         Args:
             dfa: the automaton of the state.
         """
-        if self.states is None:
-            return dfa, self.state
-        return _cut_out(dfa, self.states, self.labels), 1
+        cut = _cut_out(dfa, self.state) if self.is_shared else None
+        return (dfa, self.state) if cut is None else (cut[0], 1)
 
 
 class SliceSources:
@@ -88,38 +87,33 @@ class SliceSources:
         return found
 
     def _make(self, dfa: Dfa, state: int) -> Residual:
-        order = _reachable(dfa.next_state, dfa.symbol_class, state, MAX_RESIDUAL_STATES)
-        if len(order) > MAX_RESIDUAL_STATES:
+        found = _cut_out(dfa, state)
+        if found is None:
             key = b"%d/%d" % (self._number, state)
-            return Residual(state, key, tuple(range(1, int(dfa.label.max()) + 1)), None)
-        own_labels = dfa.label[order].tolist()
-        labels = tuple(dict.fromkeys(label for label in own_labels if label != NO_LABEL))
-        states = tuple(order.tolist())
-        cut = _cut_out(dfa, states, labels)
+            return Residual(state, key, tuple(range(1, int(dfa.label.max()) + 1)), is_shared=False)
+        cut, labels = found
         digest = hashlib.sha256()
         for array in (cut.symbol_class, cut.next_state, cut.label, cut.char_boundary):
             digest.update(array.tobytes())
             digest.update(b"%d;" % array.size)
-        return Residual(state, digest.digest(), labels, states)
+        return Residual(state, digest.digest(), labels, is_shared=True)
 
 
-def _cut_out(dfa: Dfa, states: tuple[int, ...], labels: tuple[int, ...]) -> Dfa:
-    """Some states of an automaton, by new numbers of states, labels and classes of symbols.
+def _cut_out(dfa: Dfa, state: int) -> tuple[Dfa, tuple[int, ...]] | None:
+    """What can be reached from a state, as an automaton that is numbered by how it is found.
 
-    Args:
-        dfa: the automaton.
-        states: those that get the numbers 1, 2, ...; all that they lead to are among them.
-        labels: those that get the numbers 1, 2, ...
+    Returns:
+        The automaton, which begins in its state 1, and the label in `dfa` of each label in it;
+        None where more than MAX_RESIDUAL_STATES can be reached.
     """
-    kept = np.array((DEAD, *states))
-    renumber = np.zeros(dfa.num_states, np.int32)
-    renumber[kept] = np.arange(len(kept))
-    number = {own: new for new, own in enumerate(labels, 1)} | {NO_LABEL: NO_LABEL}
-    label = np.array([number[own] for own in dfa.label[kept].tolist()], np.int32)
-    symbol_class, table = merge_columns(
-        renumber[dfa.next_state[kept]], dfa.symbol_class.astype(np.int32)
+    reached, label, is_boundary, labels = _reach(
+        dfa.next_state, dfa.symbol_class, dfa.label, dfa.char_boundary, state, MAX_RESIDUAL_STATES
     )
-    return Dfa(symbol_class.astype(np.uint16), table, label, 1, dfa.char_boundary[kept])
+    if not len(reached):
+        return None
+    symbol_class, next_state = merge_columns(reached, dfa.symbol_class.astype(np.int32))
+    cut = Dfa(symbol_class.astype(np.uint16), next_state, label, 1, is_boundary)
+    return cut, tuple(labels.tolist())
 
 
 @kernel
@@ -142,10 +136,30 @@ def _find_usual(
 
 
 @kernel
-def _reachable(next_state: Ints, symbol_class: NDArray[np.uint16], start: int, most: int) -> Ints:
-    """The states that can be reached from one, `most + 1` of them if there are more than `most`.
+def _reach(
+    next_state: Ints,
+    symbol_class: NDArray[np.uint16],
+    label: Ints,
+    is_boundary: Bools,
+    start: int,
+    most: int,
+) -> tuple[Ints, Ints, Bools, Ints]:
+    """The states of a `Dfa` (its fields come first) that can be reached from one, numbered anew.
 
-    They are found breadth first, in the order of symbols.
+    They are found breadth first, in the order of symbols, and numbered as they are found; so are
+    their labels.
+
+    Args:
+        next_state: see `Dfa`, as the next three.
+        symbol_class: see there.
+        label: see there.
+        is_boundary: see there, `char_boundary`.
+        start: gets the number 1.
+        most: states at most.
+
+    Returns:
+        `next_state`, over the classes of the automaton, `label` and `char_boundary` of what is
+        found, all empty where that is more than `most`; the label in the automaton of each label.
     """
     num_states, num_classes = next_state.shape
     classes = np.empty(num_classes, np.int32)  # in the order in which symbols have them
@@ -157,18 +171,38 @@ def _reachable(next_state: Ints, symbol_class: NDArray[np.uint16], start: int, m
             is_met[c] = True
             classes[num_met] = c
             num_met += 1
-    is_found = np.zeros(num_states, np.bool_)
-    is_found[0] = is_found[start] = True
-    order = np.empty(most + 1, np.int32)
+    number = np.zeros(num_states, np.int32)
+    order = np.empty(min(most, num_states), np.int32)
+    number[start] = 1
     order[0] = start
     num_found = 1
     at = 0
-    while at < num_found and num_found <= most:
+    while at < num_found:
         for i in range(num_met):
             target = next_state[order[at], classes[i]]
-            if not is_found[target] and num_found <= most:
-                is_found[target] = True
+            if target != 0 and number[target] == 0:
+                if num_found == most:
+                    return np.zeros((0, 1), np.int32), label[:0], is_boundary[:0], label[:0]
                 order[num_found] = target
                 num_found += 1
+                number[target] = num_found
         at += 1
-    return order[:num_found]
+
+    found = np.zeros((num_found + 1, num_classes), np.int32)
+    found_label = np.zeros(num_found + 1, np.int32)
+    found_boundary = np.zeros(num_found + 1, np.bool_)
+    label_number = np.zeros(label.max() + 1, np.int32)
+    labels = np.empty(len(label_number), np.int32)
+    num_labels = 0
+    for i in range(num_found):
+        state = order[i]
+        for c in range(num_classes):
+            found[i + 1, c] = number[next_state[state, c]]
+        own = label[state]
+        if own != 0 and label_number[own] == 0:
+            labels[num_labels] = own
+            num_labels += 1
+            label_number[own] = num_labels
+        found_label[i + 1] = label_number[own]
+        found_boundary[i + 1] = is_boundary[state]
+    return found, found_label, found_boundary, labels[:num_labels]

@@ -39,7 +39,7 @@ ENTRIES = (
     "_extends",
     "_find_usual",
     "_preorder",
-    "_reachable",
+    "_reach",
     "_runs",
     "_set_bits",
     "_summarise",
