@@ -111,6 +111,8 @@ def _runs(
     for byte in range(0x80):
         if (groups >> np.int64(group_of_byte[byte])) & 1:
             is_safe_class[symbol_class[byte]] = True
+    after_later = _after_later_bytes(next_state, is_open, is_boundary, owed, ways, num_ways)
+    known = np.full((len(leads), num_states), -1, np.int32)
     is_counted = False
     for s in range(1, num_states):
         is_counted |= is_boundary[s]
@@ -128,9 +130,9 @@ def _runs(
                 is_end = not is_open[target] or owed[target] != owed[s]
         for row in range(len(leads)):
             if (groups >> np.int64(FIRST_LEAD_GROUP + row)) & 1 and not is_end:
-                target = _after_any(
+                target = _after_lead(
                     s, next_state, is_open, is_boundary, owed, ways[row], num_ways[row],
-                    leads[row, 4],
+                    leads[row, 4], after_later, known[row],
                 )  # fmt: skip
                 table[s, num_classes + row] = target
                 is_end = target == 0
@@ -182,6 +184,82 @@ def _list_classes(
         if not is_known:
             classes[counts[place]] = c
             counts[place] += 1
+
+
+@helper
+def _after_later_bytes(
+    next_state: Ints, is_open: Bools, is_boundary: Bools, owed: Ints, ways: Ints, num_ways: Ints
+) -> Ints:
+    """int32, (2, num_states): as `_after_any`, from within a character, one or two bytes before.
+
+    For all states at once: those within characters are shared by many.
+    """
+    after = np.zeros((2, len(next_state)), np.int32)
+    for num_left in range(2):
+        for state in range(1, len(next_state)):
+            for i in range(num_ways[0, 2]):
+                found = next_state[state, ways[0, 2, i]]
+                if not is_open[found] or owed[found] != owed[state]:
+                    found = np.int32(0)
+                elif num_left > 0:
+                    found = np.int32(0) if is_boundary[found] else after[0, found]
+                if found == 0 or (i > 0 and found != after[num_left, state]):
+                    after[num_left, state] = 0
+                    break
+                after[num_left, state] = found
+    return after
+
+
+@helper
+def _after_lead(
+    state: int,
+    next_state: Ints,
+    is_open: Bools,
+    is_boundary: Bools,
+    owed: Ints,
+    ways: Ints,
+    num_ways: Ints,
+    num_following: int,
+    after_later: Ints,
+    known: Ints,
+) -> int:
+    """The same as `_after_any`.
+
+    Args:
+        state: as there, and so are the next seven.
+        next_state: see there.
+        is_open: see there.
+        is_boundary: see there.
+        owed: see there.
+        ways: see there.
+        num_ways: see there.
+        num_following: see there.
+        after_later: see `_after_later_bytes`.
+        known: int32, (num_states,), -1 or where any character leads of whose first byte a state
+            comes; filled here.
+    """
+    after = np.int32(0)
+    for i in range(num_ways[0]):
+        first = next_state[state, ways[0, i]]
+        if not is_open[first] or owed[first] != owed[state] or is_boundary[first]:
+            return 0
+        if known[first] < 0:
+            known[first] = 0
+            for k in range(num_ways[1]):
+                found = next_state[first, ways[1, k]]
+                if not is_open[found] or owed[found] != owed[first]:
+                    found = np.int32(0)
+                elif num_following > 1:
+                    left = num_following - 2
+                    found = np.int32(0) if is_boundary[found] else after_later[left, found]
+                if found == 0 or (k > 0 and found != known[first]):
+                    known[first] = 0
+                    break
+                known[first] = found
+        if known[first] == 0 or (after != 0 and known[first] != after):
+            return 0
+        after = known[first]
+    return int(after)
 
 
 @helper
