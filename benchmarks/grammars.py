@@ -37,6 +37,7 @@ from server.models.errors import ModelError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from benchmarks.clock import Clock
     from benchmarks.grammar_data import GrammarData, GrammarEntry
     from benchmarks.tokenizer_source import TokenizerSource
 
@@ -64,13 +65,10 @@ def main(arguments: Sequence[str]) -> int:
         console.print(f"{name} did not run: {reason}", markup=False, highlight=False)
     if not results:
         return 1
+    by_engine = {name: [one for one in results if one.engine == name] for name in running}
     summaries = [
-        summarise(
-            [result for result in results if result.engine == name],
-            data.weights,
-            limit_s=options.time_limit,
-        )
-        for name in running
+        summarise(of_engine, data.weights, limit_s=options.time_limit)
+        for of_engine in by_engine.values()
     ]
     ratios = compare(results)
     console.print(summary_table(summaries))
@@ -88,13 +86,17 @@ def main(arguments: Sequence[str]) -> int:
             "ratios": [asdict(peer) for peer in ratios],
         }
         write_json(options.output / "grammars.json", run, report)
-        caption = (
-            f"{len(entries):,} schemas; {tokenizer.name}, {tokenizer.padded_size:,} rows; "
-            f"{run['machine']['processor']}, one thread, {options.clock.value} clock"
-        )
+        caption = _caption(len(entries), tokenizer, options.clock, run["machine"]["processor"])
         save_plot(summaries, results, options.output / "grammars.svg", caption=caption)
         console.print(f"wrote {options.output}/grammars.json, grammars.svg", highlight=False)
     return 0
+
+
+def _caption(num_schemas: int, tokenizer: TokenizerSource, clock: Clock, processor: str) -> str:
+    return (
+        f"{num_schemas:,} schemas; {tokenizer.name}, {tokenizer.padded_size:,} rows; "
+        f"{processor}, one thread, {clock.value} clock"
+    )
 
 
 def _conditions(options: argparse.Namespace, tokenizer: TokenizerSource) -> dict[str, Any]:

@@ -106,15 +106,13 @@ def measure(
         _warm_up(backend, vocabulary, whitespace)
         spec = JsonSchema(case.schema, whitespace)
         documents = [vocabulary.encode(text.encode()) for text in case.valid]
-        process = psutil.Process()
         gc.collect()
-        rss_before = process.memory_info().rss
-        runs = []
-        rss_bytes = 0
-        for _ in range(repeats):
-            runs.append(_Run.of(backend, spec, vocabulary, documents, clock.read))
-            if len(runs) == 1:
-                rss_bytes = max(0, process.memory_info().rss - rss_before)
+        rss_before = _rss_bytes()
+        runs = [_Run.of(backend, spec, vocabulary, documents, clock.read)]
+        rss_bytes = max(0, _rss_bytes() - rss_before)
+        runs += [
+            _Run.of(backend, spec, vocabulary, documents, clock.read) for _ in range(1, repeats)
+        ]
     except GrammarError as error:
         return MaskMeasurement(refusal=str(error))
     compiled = runs[-1].compiled
@@ -131,6 +129,11 @@ def measure(
         num_invalid=len(case.invalid),
         invalid_accepted=sum(judge.accepts(text) for text in case.invalid),
     )
+
+
+def _rss_bytes() -> int:
+    """Memory of this process."""
+    return int(psutil.Process().memory_info().rss)
 
 
 @dataclass(frozen=True, slots=True)
