@@ -86,7 +86,8 @@ def main(arguments: Sequence[str]) -> int:
             "ratios": [asdict(peer) for peer in ratios],
         }
         write_json(options.output / "grammars.json", run, report)
-        caption = _caption(len(entries), tokenizer, options.clock, run["machine"]["processor"])
+        processor = str(run["machine"]["processor"])
+        caption = _caption(len(entries), tokenizer, options.clock, processor)
         save_plot(summaries, results, options.output / "grammars.svg", caption=caption)
         console.print(f"wrote {options.output}/grammars.json, grammars.svg", highlight=False)
     return 0
