@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from benchmarks.bfcl_cases import Case
-    from server.admission import AdmittedChat
+    from server.admitted_chat import AdmittedChat
     from server.services import Services
 
 

@@ -8,95 +8,32 @@ it, in `server.gate`.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.request import PromptScoring, Request, SamplingParams
 from grammars.spec import JsonSchema, Structure, with_property_order
+from server.admitted_chat import AdmittedChat
 from server.answer_grammar import asked_grammar, compile_asked
 from server.document import requested_document
 from server.effects import binding_fields, idle_fields
 from server.errors import ModelNotFoundError, OverloadedError, UnavailableError
-from server.logs import new_sequence_id
 from server.openai_subset import check_openai_schemas
 from server.request_errors import InvalidValueError
-from server.sampling import choice_seed, sampling_params
+from server.sampling import sampling_params
 from server.tag_limits import num_schema_chars
 from server.tool_choice import CallMode, tool_use
 from server.wire.checks import check_chat_request, check_options, stop_strings
 
 if TYPE_CHECKING:
+    from engine.request import SamplingParams
     from grammars.spec import GrammarSpec, PropertyOrder
     from server.chat.prompt import Prompt
-    from server.chat.reply_format import ReplyFormat
-    from server.chat.thinking import Thinking
     from server.config import ServerConfig
     from server.document import Document
-    from server.grammar_compiler import ServedGrammar
     from server.services import Services
     from server.tool_choice import ToolUse
     from server.wire.chat_request import ChatCompletionRequest
     from server.wire.policy import ParsedChatRequest
-
-
-@dataclass(frozen=True, slots=True)
-class AdmittedChat:
-    """A chat request that will be answered.
-
-    Args:
-        request: the typed body.
-        prompt_token_ids: the whole prompt.
-        sampling: of the first choice.
-        grammar: of each choice's whole text; None: free text.
-        tools: which calls are looked for, and in which form they are told.
-        calls_anywhere: calls may stand behind text; else the answer is calls or a document.
-        reply_format: how the model writes.
-        thinking: where the answer stands to a reasoning block.
-        stops: stop strings that end free text.
-        enforced: fields that bind the answer, each exactly: nothing is ever relaxed.
-        ignored: fields that were taken without effect.
-        unknown: fields that nobody knows.
-        cache_salt: requests with different salts share no cached prompts.
-        prompt_scoring: None: prompt tokens are not scored.
-    """
-
-    request: ChatCompletionRequest
-    prompt_token_ids: tuple[int, ...]
-    sampling: SamplingParams
-    grammar: ServedGrammar | None
-    tools: ToolUse
-    calls_anywhere: bool
-    reply_format: ReplyFormat
-    thinking: Thinking
-    stops: tuple[str, ...]
-    enforced: tuple[str, ...]
-    ignored: tuple[str, ...]
-    unknown: tuple[str, ...]
-    cache_salt: bytes = b""
-    prompt_scoring: PromptScoring | None = None
-
-    @property
-    def num_choices(self) -> int:
-        """Answers to generate."""
-        return self.request.n or 1
-
-    @property
-    def is_legacy(self) -> bool:
-        """Whether calls are asked for, and told, by the older `function_call`."""
-        return self.request.functions is not None
-
-    def engine_request(self, choice: int) -> Request:
-        """A new engine request for the choice with this index, with a matcher of its own."""
-        sampling = replace(self.sampling, seed=choice_seed(self.sampling.seed, choice))
-        return Request(
-            request_id=new_sequence_id(),
-            prompt_token_ids=self.prompt_token_ids,
-            sampling=sampling,
-            constraint=None if self.grammar is None else self.grammar.matcher(),
-            cache_salt=self.cache_salt,
-            on_length=self.request.on_length or "cut",
-            prompt_scoring=self.prompt_scoring,
-        )
 
 
 async def admit(

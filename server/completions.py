@@ -15,7 +15,7 @@ from server.wire.chat_request import ignored_options
 from server.wire.policy import ParsedChatRequest
 
 if TYPE_CHECKING:
-    from server.admission import AdmittedChat
+    from server.admitted_chat import AdmittedChat
     from server.chat.prompt import Prompt
     from server.reply.spelling import Spellings
     from server.services import Services

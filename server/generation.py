@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from engine.output import RequestOutput
-    from server.admission import AdmittedChat
+    from server.admitted_chat import AdmittedChat
     from server.reply.choice import ReplyStep
     from server.services import Services
 

@@ -10,7 +10,7 @@ from server.chat.thinking import Thinking
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from server.admission import AdmittedChat
+    from server.admitted_chat import AdmittedChat
     from server.wire.translation import Translation
 
 _MAX_NAMED: Final = 20

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from engine.output import TokenLogprobs
     from grammars.vocabulary import Vocabulary
-    from server.admission import AdmittedChat
+    from server.admitted_chat import AdmittedChat
     from server.answer.bodies import AnswerHead, Json
     from server.generation import Generation
     from server.reply.choice import ReplyStep

@@ -33,7 +33,7 @@ from server.wire.ollama.request import (
 from server.wire.policy import ParsedChatRequest
 
 if TYPE_CHECKING:
-    from server.admission import AdmittedChat
+    from server.admitted_chat import AdmittedChat
     from server.services import Services
     from server.wire.translation import Translation
 

@@ -12,7 +12,7 @@ from grammars.backends.base import get_backend
 from grammars.cache import GrammarCache
 from grammars.pushdown import lexers, member_lexers, templates
 from grammars.spec import JsonSchema
-from server.admission import AdmittedChat
+from server.admitted_chat import AdmittedChat
 from server.generation import Generation
 from server.reply.choice import ChoiceReply
 from tests.hostile.conftest import CHAT, ORDINARY

@@ -15,7 +15,7 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from engine.output import FinishReason, RequestOutput
 from engine.request import SamplingParams
-from server.admission import AdmittedChat
+from server.admitted_chat import AdmittedChat
 from server.answer.bodies import AnswerHead
 from server.answer.stream import streamed_answer
 from server.answer.whole import whole_answer
