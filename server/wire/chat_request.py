@@ -62,7 +62,6 @@ class ChatCompletionRequest(SamplingFields):
     add_generation_prompt: bool | None = None
     continue_final_message: bool | None = None
     modalities: Items[OneOf["text"]] | None = None
-    moderation: None = None
 
     user: str | None = None
     metadata: Members[str] | None = None
