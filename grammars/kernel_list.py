@@ -130,6 +130,7 @@ KERNELS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "grammars.automata.edges": {
         "_table": "(int32[::1], int32[::1], int32[::1], int32[::1], int64, int64)",
+        "_edges": "(int32[:,::1],)",
     },
     "grammars.automata.classes": {
         "merge_columns": "(int32[:,::1], int32[::1])",

@@ -98,7 +98,11 @@ class CodePointDfa:
     def intersect(
         self, other: CodePointDfa, *, max_states: int = DEFAULT_MAX_STATES
     ) -> CodePointDfa:
-        """The strings in both languages."""
+        """The strings in both languages; one of them itself where the other says nothing."""
+        if self.is_empty or other is any_string():
+            return self
+        if other.is_empty or self is any_string():
+            return other
         return _combine(Operation.INTERSECT, self, other, max_states)
 
     def union(self, other: CodePointDfa, *, max_states: int = DEFAULT_MAX_STATES) -> CodePointDfa:

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from grammars.automata.dfa import DEAD
+from grammars.automata.edges import Edges
 from grammars.automata.json_spelling import spelling_tree
 from grammars.automata.kernels import helper, kernel
 
@@ -60,6 +61,11 @@ class ContentBytes(NamedTuple):
     high: Ints
     target: Ints
     spells: Bools
+
+    @property
+    def edges(self) -> Edges:
+        """The steps of the content."""
+        return Edges(self.edge_first, self.edge_symbol, self.edge_target)
 
     def after(self, place: ContentPlace, data: bytes) -> ContentPlace:
         """Where some bytes lead; the quote that ends a string leads nowhere."""

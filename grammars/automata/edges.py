@@ -47,10 +47,26 @@ class Edges(NamedTuple):
 
 def edges_of(next_state: NDArray[np.int32]) -> Edges:
     """The edges of a table, int32, (num_states, num_symbols)."""
-    source, symbol = np.nonzero(next_state)
-    first = np.zeros(len(next_state) + 1, np.int32)
-    np.cumsum(np.bincount(source, minlength=len(next_state)), out=first[1:])
-    return Edges(first, symbol.astype(np.int32), next_state[source, symbol])
+    return Edges(*_edges(next_state))
+
+
+@kernel
+def _edges(next_state: Ints) -> tuple[Ints, Ints, Ints]:
+    num_states, num_symbols = next_state.shape
+    first = np.zeros(num_states + 1, np.int32)
+    for state in range(num_states):
+        first[state + 1] = first[state]
+        for column in range(num_symbols):
+            first[state + 1] += next_state[state, column] != 0
+    symbol = np.empty(first[num_states], np.int32)
+    target = np.empty(first[num_states], np.int32)
+    e = 0
+    for state in range(num_states):
+        for column in range(num_symbols):
+            if next_state[state, column] != 0:
+                symbol[e], target[e] = column, next_state[state, column]
+                e += 1
+    return first, symbol, target
 
 
 @kernel

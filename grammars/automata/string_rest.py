@@ -19,6 +19,7 @@ import numpy as np
 
 from grammars.automata.classes import build_dfa
 from grammars.automata.codepoint_dfa import CodePointDfa, with_merged_classes
+from grammars.automata.content_bytes import content_bytes
 from grammars.automata.json_spelling import spelling_tree
 from grammars.automata.json_string import spell_content
 from grammars.automata.lengths import measure
@@ -200,7 +201,7 @@ class _Known:
         self.weight = _weight(content)
         self.pieces: ByteLru[tuple[int | None, ...], Dfa] = ByteLru(_CACHE_BYTES)
         self.layers: ByteLru[tuple[int | None, ...], StringLayers] = ByteLru(_CACHE_BYTES)
-        self.edges = content.edge_lists()
+        self.edges = content_bytes(content).edges
         self.num_classes = int(content.range_class.max()) + 1
         self._content = ref(content)
 

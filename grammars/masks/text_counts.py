@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from grammars.automata.dfa import DEAD, NO_LABEL, NUM_BYTES
+from grammars.automata.edges import edges_of
 from grammars.automata.lengths import measure
 from grammars.pushdown.layout import ALL_LABELS, UNBOUNDED, StateColumn
 
@@ -73,14 +74,17 @@ def _counts(dfa: Dfa, window: int, num_labels: int, most_bytes: int | None) -> N
         most_bytes: of one text; None is no bound.
     """
     accepting = _is_read(dfa.label, window, num_labels)
-    shortest, _ = measure(dfa.next_state, accepting)
-    next_state = np.where(shortest[dfa.next_state] >= 0, dfa.next_state, DEAD)
+    next_state = dfa.next_state
+    shortest, longest = measure(next_state, accepting)
+    if (shortest[1:] < 0).any():
+        next_state = np.where(shortest[next_state] >= 0, next_state, DEAD)
+        _, longest = measure(next_state, accepting)
     weights = np.bincount(dfa.symbol_class[:NUM_BYTES], minlength=next_state.shape[1])
-    before, symbol_class = np.nonzero(next_state)
-    edges = _Edges(before, next_state[before, symbol_class], weights[symbol_class])
+    first, symbol_class, after = edges_of(next_state)
+    before = np.repeat(np.arange(dfa.num_states), np.diff(first))
+    edges = _Edges(before, after, weights[symbol_class])
     if most_bytes is not None:
         return _of_few_bytes(edges, accepting, most_bytes)
-    _, longest = measure(next_state, accepting)
     return _of_any_length(edges, accepting, longest)
 
 

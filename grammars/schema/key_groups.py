@@ -51,7 +51,7 @@ def key_groups(
     Raises:
         LimitExceededError: so many witnesses are owed that the cuts would be too many.
     """
-    groups = [group for group in _classes(shape, names, languages) if group.node != nothing]
+    groups = list(_classes(shape, names, nothing, languages))
     for witness in shape.witnesses:
         groups = [
             replace(group, keys=keys)
@@ -86,14 +86,18 @@ def undeclared_keys(declared: frozenset[str], max_states: int) -> CodePointDfa:
 
 
 def _classes(
-    shape: ObjectShape, names: tuple[str, ...], languages: KeyLanguages
+    shape: ObjectShape, names: tuple[str, ...], nothing: NodeId, languages: KeyLanguages
 ) -> Iterator[KeyClass]:
+    """The groups of the shape, and that of all other keys, where they may have a value."""
     declared = languages.named(frozenset(names))
-    rest = languages.but(languages.everything, declared)
     for group in shape.classes:
-        yield replace(group, keys=languages.but(group.keys, declared))
-        rest = languages.but(rest, group.keys)
-    yield KeyClass(rest, shape.additional)
+        if group.node != nothing:
+            yield replace(group, keys=languages.but(group.keys, declared))
+    if shape.additional != nothing:
+        rest = languages.but(languages.everything, declared)
+        for group in shape.classes:
+            rest = languages.but(rest, group.keys)
+        yield KeyClass(rest, shape.additional)
 
 
 def _cut(
