@@ -42,7 +42,7 @@ test: $(INSTALLED) ## run all tests that this machine can run: make test [WORKER
 	$(BIN)/python -m server.kernels
 	$(TEST_ENV) $(BIN)/python -m pytest $(SPREAD) $(ARGS)
 
-coverage: $(INSTALLED) ## run all tests, list the lines and branches that none of them reaches
+coverage: $(INSTALLED) ## run all tests, list the lines and branches that none of them reaches, fail below the floor
 	$(BIN)/python -m server.kernels
 	$(TEST_ENV) $(BIN)/python -m pytest $(SPREAD) --cov --cov-report=term-missing $(ARGS)
 
