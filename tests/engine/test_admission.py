@@ -98,7 +98,7 @@ def test_prompts_that_could_never_run_are_refused(engine, token_ids, message):
         ),
     ],
 )
-def test_parameters_out_of_range_are_refused(engine, options, message):
+def test_b071_parameters_out_of_range_are_refused(engine, options, message):
     with pytest.raises(InvalidRequestError) as caught:
         engine.add_request(Request("x", prompt(4), SamplingParams(**(DEFAULTS | options))))
     assert str(caught.value) == message

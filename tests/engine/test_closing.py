@@ -18,7 +18,7 @@ def close(engine, max_tokens, constraint, **options):
 
 
 @pytest.mark.parametrize("max_tokens", [3, 4, 10, 25])
-def test_the_text_closes_in_time(engine, max_tokens):
+def test_b089_the_text_closes_in_time(engine, max_tokens):
     finished = close(engine, max_tokens, Closing(CLOSER))
     assert len(finished.token_ids) == max_tokens
     assert finished.token_ids[-3:] == [CLOSER] * 3

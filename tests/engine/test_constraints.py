@@ -26,7 +26,7 @@ from tests.engine.support import EOS, VOCAB_SIZE, Script, greedy, prompt, run_on
         SamplingParams(max_tokens=20, seed=5, logit_bias=dict.fromkeys(range(3, 200), -100.0)),
     ],
 )
-def test_only_allowed_tokens_are_generated_whatever_the_settings(engine, sampling):
+def test_b080_only_allowed_tokens_are_generated_whatever_the_settings(engine, sampling):
     allowed = [{50, 51}, {60}, {70, 71, 72}, {80}]
     finished = run_one(engine, prompt(8), sampling, Script(allowed))
     assert finished.finish_reason is FinishReason.STOP
@@ -56,7 +56,7 @@ def test_an_end_token_inside_the_text_is_text_where_the_constraint_says_so(engin
     assert finished.token_ids == [50, EOS, 51]
 
 
-def test_min_tokens_gives_way_where_only_an_end_token_is_allowed(engine):
+def test_b079_min_tokens_gives_way_where_only_an_end_token_is_allowed(engine):
     constraint = Script([{50}], ends_by_itself=False)
     sampling = greedy(20, min_tokens=10, ignore_eos=False)
     finished = run_one(engine, prompt(8), sampling, constraint)
@@ -110,7 +110,7 @@ def test_a_text_that_terminates_on_its_last_token_has_reason_stop(engine):
     assert (finished.token_ids, finished.finish_reason) == ([50, 50], FinishReason.STOP)
 
 
-def test_logprobs_under_a_constraint_are_finite_and_of_allowed_tokens_only(engine):
+def test_b084_logprobs_under_a_constraint_are_finite_and_of_allowed_tokens_only(engine):
     allowed = {50, 60, 70}
     finished = run_one(engine, prompt(8), greedy(4, num_logprobs=10), Script([allowed] * 4))
     assert len(finished.logprobs) == 4
@@ -153,7 +153,7 @@ def test_bad_words_give_way_where_nothing_else_is_allowed(engine):
     assert run_one(engine, prompt(8), everything) == run_one(engine, prompt(8), greedy(3))
 
 
-def test_no_end_token_of_several_cuts_an_incomplete_text_short():
+def test_b076_no_end_token_of_several_cuts_an_incomplete_text_short():
     model = tiny_model()
     model.generation_config.eos_token_id = [EOS, 60, 61]
     engine = build_engine(model, EngineConfig(), name="tiny")

@@ -50,7 +50,7 @@ def test_what_followed_the_last_tokens_before_is_guessed(token_ids, drafts):
     assert growing.propose(token_ids, 3) == drafts
 
 
-def test_drafts_are_cut_at_the_first_token_that_the_constraint_refuses():
+def test_b082_drafts_are_cut_at_the_first_token_that_the_constraint_refuses():
     constraint = Script([{11}, {12, 13}, {14}, {15}])
     assert num_legal_tokens(constraint, [11, 13, 15]) == 2
     assert num_legal_tokens(constraint, [12]) == 0

@@ -80,7 +80,7 @@ def test_a_faulty_constraint_ends_its_own_request_only(engine, method, fault, se
     assert failed.token_ids == healthy.token_ids[:after]
 
 
-def test_rejected_tokens_are_counted(engine):
+def test_b081_rejected_tokens_are_counted(engine):
     before = engine.stats().counters
     run_all(
         engine,

@@ -175,7 +175,7 @@ def test_what_a_matcher_shares_is_what_it_fills(backend):
     assert pool.num_copies == (num_distinct if backend == "tightrope" else 2 * len(matchers))
 
 
-def test_the_masks_of_a_step_are_made_in_one_piece_while_its_model_runs(engine, monkeypatch):
+def test_b085_the_masks_of_a_step_are_made_in_one_piece_while_its_model_runs(engine, monkeypatch):
     """The model here waits for the last mask: were that made after it, nobody would go on."""
     made = threading.Event()
 

@@ -63,7 +63,7 @@ def test_a_grammar_is_compiled_once_for_a_spec_a_vocabulary_and_a_backend():
     assert other.compiled == [A]
 
 
-def test_the_least_recently_used_goes_first():
+def test_b072_the_least_recently_used_goes_first():
     cache, backend, vocabulary = GrammarCache(250), CountingBackend(), byte_vocabulary()
     for spec in (A, B, A, C):
         cache.get(spec, vocabulary, backend)

@@ -24,8 +24,8 @@ def test_a_schema_accepts_exactly_its_documents(case):
     assert [text for text in case["rejects"] if judge.accepts(text)] == []
 
 
-def test_json_object_mode_has_an_object_at_its_root():
-    judge = TextJudge(Embed(JsonObject()))  # B122
+def test_b122_json_object_mode_has_an_object_at_its_root():
+    judge = TextJudge(Embed(JsonObject()))
     assert judge.accepts('{"a": [1, {"b": null}]}')
     assert not any(judge.accepts(text) for text in ("[1]", "3", '"x"', "null", ""))
 

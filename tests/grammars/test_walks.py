@@ -221,7 +221,7 @@ BOUNDED = JsonSchema.from_value(
 
 @pytest.mark.parametrize("wish", STUBBORN)
 @pytest.mark.parametrize("vocabulary", [tiny_vocabulary(), "smollm2"], ids=["tiny", "smollm2"])
-def test_a_stubborn_model_still_ends_in_a_valid_document(wish, vocabulary):
+def test_b087_a_stubborn_model_still_ends_in_a_valid_document(wish, vocabulary):
     if isinstance(vocabulary, str):
         vocabulary = real_vocabulary(vocabulary)
     matcher = compile_grammar(BOUNDED, vocabulary).matcher()
@@ -244,9 +244,9 @@ def test_a_model_that_wants_to_end_does_so_at_the_first_whole_document():
     jsonschema.validate(json.loads(text), json.loads(BOUNDED.text))
 
 
-def test_a_text_that_cannot_go_on_is_terminated_without_an_end_token():
+def test_b077_a_text_that_cannot_go_on_is_terminated_without_an_end_token():
     vocabulary = tiny_vocabulary()
-    matcher = compile_grammar(JsonSchema('{"type": "boolean"}'), vocabulary).matcher()  # B077
+    matcher = compile_grammar(JsonSchema('{"type": "boolean"}'), vocabulary).matcher()
     for byte in b"true":
         assert not matcher.is_terminated
         assert matcher.accept_token(byte)

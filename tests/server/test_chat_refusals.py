@@ -103,7 +103,7 @@ def ask(*texts: str, services: ScriptedServices | None = None, **fields: Any) ->
             "structured_outputs.choice",
             "invalid_value",
             "at least 1 option",
-        ),  # B062
+        ),
         (
             {"extra_body": {"structured_outputs": {"json_object": False}}},
             "structured_outputs.json_object",
@@ -131,8 +131,8 @@ def ask(*texts: str, services: ScriptedServices | None = None, **fields: Any) ->
     ],
 )
 @pytest.mark.parametrize("stream", [False, True])
-def test_refusals_name_the_field_before_anything_is_sent(fields, param, code, message, stream):
-    """B064: and the server goes on."""
+def test_b062_b064_refusals_name_the_field_first(fields, param, code, message, stream):
+    """And the server goes on."""
     services = make_services("ok")
     with pytest.raises(openai.APIStatusError) as caught:
         ask(services=services, stream=stream, **fields)

@@ -51,6 +51,11 @@ DEFINITIONS = {"$defs": {"s": {"type": "string", "title": "S"}, "n": {"type": "i
         ({"type": "string", "description": "d"}, {"</parameter>": "</parameter>"}, []),
         (OPEN, {"null": None, "nul": "nul", "nulls": "nulls", "": ""}, []),
         ({"type": ["null", "string"]}, {"null": None, "a": "a"}, []),
+        (
+            {"anyOf": [{"const": "decision"}, {"const": "note"}]},
+            {'"decision"': "decision"},
+            ["decision", '"notes"'],
+        ),
         ({"enum": ["a", "null"]}, {"a": "a", "null": "null"}, ["b", "", '"a"']),
         ({"type": "string", "const": "a b"}, {"a b": "a b"}, ["a", '"a b"']),
         ({"enum": ["a", "a\nb"]}, {'"a"': "a", '"a\\nb"': "a\nb"}, ["a", "a\nb"]),
@@ -68,7 +73,7 @@ DEFINITIONS = {"$defs": {"s": {"type": "string", "title": "S"}, "n": {"type": "i
         ({"anyOf": [{"type": "string"}, {"type": "integer"}]}, {"5": 5, '"5"': "5"}, ["five"]),
     ],
 )
-def test_a_value_is_written_raw_where_that_is_exact_and_as_json_else(schema, values, refused):
+def test_b117_a_value_is_written_raw_where_that_is_exact_and_as_json_else(schema, values, refused):
     called = tool(schema, **DEFINITIONS)
     judge = TextJudge(calls_part(QWEN3_CODER, [called], max_calls=1))
     for text, value in values.items():
