@@ -21,8 +21,8 @@ _WORK: Final = "Tuple((int64[:,::1], int64[:,::1], int64[:,::1], int64[:,::1], i
 KERNELS: Final[Mapping[str, Mapping[str, str]]] = {
     "grammars.masks.runner": {
         "walk": (
-            f"({_TOKENS}, int64, int64, uint16[::1], int64, int64, int64, int64, boolean, int64, "
-            f"int64, int64, int64[::1], {_TABLES}, uint32[::1], {_WORK})"
+            f"({_TOKENS}, int64[::1], int64, int64, uint16[::1], int64, int64, int64, int64, "
+            f"boolean, int64, int64, int64, int64[::1], {_TABLES}, uint32[::1], {_WORK})"
         ),
         "ends": (
             f"({_TOKENS}, int64, int64, int64, boolean, int64[::1], {_TABLES}, int32[::1], "

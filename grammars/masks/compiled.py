@@ -86,6 +86,7 @@ class AutomatonGrammar:
             expander,
             self._tokens,
             num_symbols=vocabulary.num_symbols,
+            is_plain=way == "walk",
         )
         self._max_cache_bytes = max_cache_bytes
         self._configurations = ConfigurationTable()

@@ -21,7 +21,7 @@ from grammars.masks.kernels.machine import (
 )
 from grammars.masks.kernels.step import PUSHED, step
 from grammars.masks.kernels.walk import NO_CHILD, walk
-from grammars.masks.walk_part import NO_COUNTS, Part, Walked
+from grammars.masks.walk_part import NO_COUNTS, NO_GROUPS, Part, Walked
 from grammars.pushdown.layout import UNBOUNDED
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class Runner:
         expander: writes what they lack.
         tokens: of the vocabulary.
         num_symbols: bytes and control tokens.
+        is_plain: whether masks are made by walks that read every token.
     """
 
     def __init__(
@@ -65,11 +66,13 @@ class Runner:
         tokens: TokenSymbols,
         *,
         num_symbols: int,
+        is_plain: bool,
     ) -> None:
         self._tables = tables
         self._expander = expander
         self._tokens = tokens
         # Not filled: the kernels write before they read.
+        self._whole = Part(tokens.trie, NO_GROUPS if is_plain else tokens.subtrees.groups)
         self._is_live = np.empty(num_symbols, np.bool_)
         self._found = np.empty(MAX_FORCED_SYMBOLS, np.uint16)
         self._result = np.empty(PUSHED + 2 * tokens.longest, np.int64)
@@ -128,7 +131,7 @@ class Runner:
         if view is not None:
             return self._fill_by_slice(row, configuration, view, halts=halts)
         row.fill(0)
-        whole = Part(self._tokens.trie, halts=halts)
+        whole = self._whole._replace(halts=halts)
         if is_wide and self._tokens.quoted is not None:
             child = self._tokens.quoted
             limit = int(self._tokens.trie.children[child, 2])
@@ -191,6 +194,7 @@ class Runner:
         def call(window: NDArray[np.int64], tables: Tables) -> int:
             walk(
                 trie[:],
+                part.groups,
                 child,
                 limit,
                 part.num_counted,
@@ -235,7 +239,7 @@ class Runner:
             )
             walked = walked.and_then(self.walk(row, start, part))
         if view.source != start.lexer:
-            part = Part(self._tokens.trie, beside=view.source, halts=halts)
+            part = self._whole._replace(beside=view.source, halts=halts)
             walked = walked.and_then(self.walk(row, start, part))
         return walked
 

@@ -11,9 +11,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from grammars.automata.character_groups import FIRST_LEAD_GROUP, GROUP_OF_BYTE, LEADS
 from grammars.automata.dfa import NUM_BYTES
 from grammars.automata.kernels import edges_into, helper, kernel, open_states, usual_target
-from grammars.masks.subtrees import FIRST_LEAD_GROUP, GROUP_OF_BYTE, LEADS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,7 +16,6 @@ from weakref import WeakKeyDictionary
 from grammars.byte_lru import ByteLru
 from grammars.masks.slice_sources import SliceSources
 from grammars.masks.slices import build_slice
-from grammars.masks.subtrees import build_subtrees
 from grammars.masks.token_symbols import build_token_symbols
 
 if TYPE_CHECKING:
@@ -51,7 +50,6 @@ class SliceCache:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._tokens = vocabulary.derive(build_token_symbols)
-        self._subtrees = build_subtrees(self._tokens.trie)
         self._num_words = vocabulary.num_words
         self._slices: ByteLru[bytes, Slice] = ByteLru(MAX_SLICE_BYTES)
         self._useless: set[bytes] = set()  # keys of residuals that too many tokens leave
@@ -84,7 +82,7 @@ class SliceCache:
         return sources
 
     def _make(self, residual: Residual, dfa: Dfa) -> Slice | None:
-        made = build_slice(self._tokens, self._subtrees, *residual.cut_out(dfa), self._num_words)
+        made = build_slice(self._tokens, *residual.cut_out(dfa), self._num_words)
         if made is not None:
             self._slices.put(residual.key, made, made.memory_bytes)
             return made

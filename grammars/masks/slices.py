@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grammars.automata.dfa import Dfa
-    from grammars.masks.subtrees import Subtrees
     from grammars.masks.token_symbols import TokenSymbols
     from grammars.masks.trie import Trie
 
@@ -93,14 +92,11 @@ class Slice:
         return self._inner_ids.nbytes + 4 * self._num_words * _MAX_ROWS + rests
 
 
-def build_slice(
-    tokens: TokenSymbols, subtrees: Subtrees, dfa: Dfa, state: int, num_words: int
-) -> Slice | None:
+def build_slice(tokens: TokenSymbols, dfa: Dfa, state: int, num_words: int) -> Slice | None:
     """The slice of a lexer state; None where MAX_LEAVING_TOKENS or more tokens leave it.
 
     Args:
         tokens: of the vocabulary.
-        subtrees: of their trie.
         dfa: the automaton.
         state: a live state of it.
         num_words: words of a bitmask row.
@@ -110,7 +106,7 @@ def build_slice(
         tokens.trie.nodes,
         tokens.trie.token_ids,
         tokens.longest,
-        *subtrees,
+        *tokens.subtrees,
         dfa.symbol_class,
         dfa.next_state,
         dfa.label,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grammars.automata.dfa import NUM_BYTES
+from grammars.masks.subtrees import Subtrees, build_subtrees
 from grammars.masks.trie import Trie, build_trie
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class TokenSymbols:
             can name (end tokens, rows without a token) have empty strings.
         end: int32, (padded_size,).
         trie: of all strings that are not empty.
+        subtrees: of the trie.
         longest: symbols of the longest token.
         quoted: the row of `trie.children` for strings that begin with a quote; None where none do.
     """
@@ -34,6 +36,7 @@ class TokenSymbols:
     begin: NDArray[np.int32]
     end: NDArray[np.int32]
     trie: Trie
+    subtrees: Subtrees
     longest: int
     quoted: int | None
 
@@ -70,4 +73,12 @@ def build_token_symbols(vocabulary: Vocabulary) -> TokenSymbols:
     alphabetic = text_ids[sorted(range(len(texts)), key=texts.__getitem__)]
     order = np.concatenate((alphabetic, control_ids))  # control symbols come after all bytes
     trie = build_trie(symbols, begin[order], end[order], order)
-    return TokenSymbols(symbols, begin, end, trie, int(lengths.max()), trie.root_entry(ord('"')))
+    return TokenSymbols(
+        symbols,
+        begin,
+        end,
+        trie,
+        build_subtrees(trie),
+        longest=int(lengths.max()),
+        quoted=trie.root_entry(ord('"')),
+    )

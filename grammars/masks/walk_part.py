@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 NO_COUNTS: Final = np.zeros(0, np.uint16)
 """Of tokens of which none is left out."""
 
+NO_GROUPS: Final = np.zeros(0, np.int64)
+"""Of a trie of which nothing else is known."""
+
 
 class Part(NamedTuple):
     """What `walk` is asked for, see there.
 
     Attributes:
         trie: of the tokens, all of them unless `limit` is given.
+        groups: see there.
         first_child: see there.
         limit: see there.
         label: see there.
@@ -34,6 +38,7 @@ class Part(NamedTuple):
     """
 
     trie: Trie
+    groups: NDArray[np.int64] = NO_GROUPS
     first_child: int = 0
     limit: int | None = None
     label: int = NO_LABEL_FIRST

@@ -20,6 +20,7 @@ REACH: Final = int(LexerColumn.REACH)
 OWED: Final = int(LexerColumn.OWED)
 NUM_LEADING: Final = int(LexerColumn.NUM_LEADING)
 IS_DOOR: Final = int(LexerColumn.IS_DOOR)
+STEADY: Final = int(LexerColumn.STEADY)
 
 LEXER_START: Final = int(StateColumn.LEXER_START)
 ACTIONS: Final = int(StateColumn.ACTIONS)

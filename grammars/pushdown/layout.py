@@ -50,6 +50,7 @@ class LexerColumn(IntEnum):
     OWED = 7  # characters that a counted string needs at least from here on, see `automata.owed`
     NUM_LEADING = 8  # bytes that do not lead to DEAD
     IS_DOOR = 9  # behind the quote just read lie many pieces, see `Expander.cut_strings`
+    STEADY = 10  # bits of the groups of ASCII characters that all lead back to it, none counted
 
 
 class StateColumn(IntEnum):
@@ -72,7 +73,7 @@ class TableArrays(NamedTuple):
     """What the kernels read, while `AutomatonTables.lock` is held; rows past the used ones are 0.
 
     Attributes:
-        lexers: int64, (lexer states, 10), see `LexerColumn`.
+        lexers: int64, (lexer states, 11), see `LexerColumn`.
         transitions: int32, flat; global lexer states.
         classes: uint16, flat.
         states: int64, (structural states, 11), see `StateColumn`.

@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from grammars.automata.character_groups import ASCII_GROUPS, GROUP_OF_BYTE
 from grammars.automata.dfa import NUM_BYTES
 from grammars.automata.kernels import kernel
 from grammars.automata.owed import characters_owed
@@ -31,6 +32,7 @@ from grammars.pushdown.columns import (
     POP,
     REACH,
     RESUMES,
+    STEADY,
     TRANSITIONS,
     WINDOW,
 )
@@ -95,17 +97,22 @@ def write_dfa(
     num_states, num_classes = next_state.shape
     num_symbols = symbol_class.shape[0]
     sizes = np.zeros(num_classes, np.int32)  # bytes of each class
+    groups = np.zeros(num_classes, np.int64)  # bits of the groups of these
     for i in range(num_symbols):
         classes[symbol + i] = symbol_class[i]
         if i < NUM_BYTES:
             sizes[symbol_class[i]] += 1
+            groups[symbol_class[i]] |= np.int64(1) << np.int64(GROUP_OF_BYTE[i])
     for state in range(1, num_states):
         row = first + state - 1
         begin = transition + (state - 1) * num_classes
         is_closed = label[state] != 0
         num_leading = np.int64(0)
+        others = np.int64(0)  # groups of which some character leads elsewhere
         for column in range(num_classes):
             target = next_state[state, column]
+            if target != state:
+                others |= groups[column]
             if target != 0:
                 is_closed = False
                 num_leading += sizes[column]
@@ -121,6 +128,7 @@ def write_dfa(
         lexers[row, REACH] = _EVERY_LABEL
         lexers[row, OWED] = owed[state]
         lexers[row, NUM_LEADING] = num_leading
+        lexers[row, STEADY] = 0 if is_boundary[state] else ASCII_GROUPS & ~others
 
 
 @kernel

@@ -138,7 +138,7 @@ def next_lexer(symbol: Int, lexer: Int, tables: TableArrays) -> int:
 
 
 @lean_helper
-def _is_seen(lexer: int, state: int, tables: TableArrays) -> bool:
+def is_seen(lexer: int, state: int, tables: TableArrays) -> bool:
     """Whether a lexer state can reach a label that a structural state reads."""
     if tables.lexers[lexer, REACH] & tables.states[state, WINDOW] != 0:
         return True
@@ -170,7 +170,7 @@ def advance(symbol: Int, point: Point, machine: Machine) -> Point:
     for _ in range(2):
         lexer = point.lexer
         following = next_lexer(symbol, lexer, tables)
-        if not _is_seen(following, point.state, tables):
+        if not is_seen(following, point.state, tables):
             label = int(tables.lexers[lexer, LABEL])
             if label == 0:
                 return refused()

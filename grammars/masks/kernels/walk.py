@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from grammars.masks.kernels.advance import advance, fire, next_lexer, note_missing
+from grammars.masks.kernels.advance import advance, fire, is_seen, next_lexer, note_missing
 from grammars.masks.kernels.lean import lean_helper, lean_kernel
 from grammars.masks.kernels.machine import (
     DOOR,
@@ -25,7 +25,7 @@ from grammars.masks.trie import (
     SUBTREE_END,
     SYMBOL_MASK,
 )
-from grammars.pushdown.columns import IS_BOUNDARY, IS_DOOR
+from grammars.pushdown.columns import IS_BOUNDARY, IS_DOOR, STEADY
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Int,
         Ints,
         Machine,
+        Point,
         Symbols,
         Tables,
         Tokens,
@@ -52,6 +53,7 @@ _LIMIT: Final = POINT_WIDTH + 2
 @lean_kernel
 def walk(
     tokens: Tokens,
+    groups: Ints,
     first_child: int,
     limit: int,
     num_counted: Symbols,
@@ -72,6 +74,8 @@ def walk(
 
     Args:
         tokens: the `Trie` of the tokens.
+        groups: see `Subtrees`; subtrees that a lexer state reads without leaving it are not walked.
+            Empty for the plain reference, which walks them.
         first_child: the row of its children with the first child of the root that is looked at;
             NO_CHILD for none.
         limit: the subtree end of the last one.
@@ -127,10 +131,16 @@ def walk(
             level, value = place >> DEPTH_SHIFT, place & SYMBOL_MASK
             after = np.int64(nodes[node, SUBTREE_END])
         before = get(path, level - 1)
+        known = path[level - 1, _BESIDE]
+        if known == 0 and len(groups) > 0 and _is_steady(groups[node], before, machine):
+            for i in range(nodes[node, FIRST_TOKEN], nodes[after, FIRST_TOKEN]):
+                if _is_counted(i, num_counted, fewest, most):
+                    _set_bit(row, token_ids[i], True)
+            node = after
+            continue
         num_fired = met[NUM_FIRED]
         point = advance(value, before, machine)
         is_door = halts and point.state != 0 and machine.tables.lexers[point.lexer, IS_DOOR] != 0
-        known = path[level - 1, _BESIDE]
         if known != 0:
             known = _next_beside(value, known, before.lexer, machine)
             if known != 0 and known == point.lexer and met[NUM_FIRED] == num_fired:
@@ -157,6 +167,15 @@ def walk(
             node = end
         else:
             node += 1
+
+
+@lean_helper
+def _is_steady(groups: Int, point: Point, machine: Machine) -> bool:
+    """Whether all characters of some groups lead from a point back to it."""
+    tables = machine.tables
+    if groups & ~tables.lexers[point.lexer, STEADY] != 0:
+        return False
+    return is_seen(point.lexer, point.state, tables)
 
 
 @lean_helper

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from grammars.automata.character_groups import GROUP_OF_BYTE
 from grammars.automata.dfa import DEAD, NO_LABEL, Dfa
 from grammars.automata.owed import characters_owed
 from grammars.limits import CompileLimits
 from grammars.masks import slice_sources
 from grammars.masks.compiled import AutomatonGrammar
 from grammars.masks.safe_runs import find_safe_runs
-from grammars.masks.subtrees import GROUP_OF_BYTE, build_subtrees
+from grammars.masks.subtrees import build_subtrees
 from grammars.masks.token_sorting import sort_strings, sort_tokens
 from grammars.masks.token_symbols import build_token_symbols
 from grammars.pushdown.structural import StructuralStates
