@@ -2,21 +2,20 @@
 
 A kernel is compiled anew for each literal int that it is given, so a counter that is passed on
 begins as `int(np.int64(0))`.
-
-Numba notices a change by the file of the outermost kernel alone; `kept_on_disk` is told of others.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar, cast
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from grammars.automata.kernel_stamp import imports_stamp
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 Ints: TypeAlias = NDArray[np.int32]
 Bools: TypeAlias = NDArray[np.bool_]
@@ -30,33 +29,29 @@ def kernel(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
 
     For what Python calls; what only kernels call is a `helper`.
     """
-    return kept_on_disk(function, {"no_cfunc_wrapper": True}, [Path(__file__)])
+    return kept_on_disk(function, {"no_cfunc_wrapper": True})
 
 
 def kept_on_disk(
-    function: Callable[Parameters, Result], options: dict[str, Any], made_of: Sequence[Path]
+    function: Callable[Parameters, Result], options: dict[str, Any]
 ) -> Callable[Parameters, Result]:
-    """Such a kernel.
+    """Such a kernel, whose code is kept for as long as all that it is made of stays as it is.
 
-    Where no folder for the code can be written, it is kept nowhere.
+    Where no folder for the code can be written, it is kept nowhere. What the kernel imports must be
+    imported above it.
 
     Args:
         function: the kernel.
         options: of numba, which have no types.
-        made_of: the files of helpers and constants that are compiled into it; the code on disk is
-            that of these files as they are.
     """
     try:
         compiled = numba.njit(function, nogil=True, cache=True, **options)
     except RuntimeError:  # "no locator available"
         compiled = numba.njit(function, nogil=True, **options)
     else:
-        stats = [path.stat() for path in made_of]
         file = compiled._cache._cache_file  # noqa: SLF001  # numba stamps it with one file alone
-        file._source_stamp = (  # noqa: SLF001
-            file._source_stamp,  # noqa: SLF001
-            *((stat.st_mtime, stat.st_size) for stat in stats),
-        )
+        stamp = imports_stamp(function.__globals__)
+        file._source_stamp = (file._source_stamp, stamp)  # noqa: SLF001
     return cast("Callable[Parameters, Result]", compiled)
 
 

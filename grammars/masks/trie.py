@@ -16,7 +16,7 @@ PLACE: Final = 0
 SUBTREE_END: Final = 1
 FIRST_TOKEN: Final = 2
 CHILDREN: Final = 3
-"""Columns of `Trie.nodes`; touch the files of the kernels beside this one after a change."""
+"""Columns of `Trie.nodes`."""
 
 DEPTH_SHIFT: Final = 16
 SYMBOL_MASK: Final = 0xFFFF

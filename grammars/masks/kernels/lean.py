@@ -6,26 +6,16 @@ arguments and could not be read any more after a class of ours is renamed.
 
 from __future__ import annotations
 
-from inspect import getfile
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numba
 
 from grammars.automata.kernels import kept_on_disk
-from grammars.masks import trie
-from grammars.pushdown import columns, layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from grammars.automata.kernels import Parameters, Result
-
-_MADE_OF: Final = [
-    *sorted(Path(__file__).parent.glob("*.py")),
-    *(Path(getfile(module)) for module in (trie, columns, layout)),
-]
-"""The kernels of this folder are one piece of code, into which columns are compiled as numbers."""
 
 
 def lean_kernel(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
@@ -34,7 +24,7 @@ def lean_kernel(function: Callable[Parameters, Result]) -> Callable[Parameters, 
     Numba has the option for its own use. Where arrays are made it refuses to compile: it cannot go
     wrong in silence.
     """
-    return kept_on_disk(function, {"_nrt": False, "no_cfunc_wrapper": True}, _MADE_OF)
+    return kept_on_disk(function, {"_nrt": False, "no_cfunc_wrapper": True})
 
 
 def lean_helper(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
