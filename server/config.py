@@ -147,7 +147,7 @@ class ServerConfig:
     max_number_chars: int = 1_000
     max_messages: int = 10_000
     max_tools: int = 256
-    max_template_steps: int = 20_000_000
+    max_template_steps: int = 10_000_000
     max_template_chars: int = 128 * 2**20
     max_stop_strings: int = 16
     max_stop_string_chars: int = 1_024
