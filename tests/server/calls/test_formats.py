@@ -16,7 +16,7 @@ from jsonschema import validate
 
 from grammars.compile import compile_grammar
 from grammars.spec import JsonSchema, Structure
-from server.calls.formats import FORMATS, calls_text, shown_format
+from server.calls.formats import DEEPSEEK_V3, FORMATS, call_text, calls_text, shown_format
 from server.calls.grammar import calls_or_json_part, calls_part, text_with_calls_part
 from server.calls.tool import CallableTool, ToolKind
 from server.chat.reply_format import ReplyFormat
@@ -102,6 +102,37 @@ def test_calls_are_allowed_and_read_as_they_were_made(syntax, are_tokens):
     assert calls_of(message) == made
     assert message.content is None
     assert all(call.is_complete for call in message.calls)
+
+
+DEEPSEEK_CALL = call_text(DEEPSEEK_V3, "g", {})
+DEEPSEEK_END = DEEPSEEK_V3.after_arguments[-1]
+DEEPSEEK_SEPARATOR = DEEPSEEK_V3.before_name[-1]
+
+
+@pytest.mark.parametrize("are_tokens", [True, False], ids=["token tags", "spelled tags"])
+@pytest.mark.parametrize(
+    ("calls", "num_calls"),
+    [
+        (f"{DEEPSEEK_CALL} {DEEPSEEK_CALL}", 2),
+        # Behind a call: dropped with all that follows, up to the next end of a call.
+        (f"{DEEPSEEK_CALL}{DEEPSEEK_SEPARATOR}junk{DEEPSEEK_CALL}", 1),
+        (f"{DEEPSEEK_CALL}junk{DEEPSEEK_CALL}{DEEPSEEK_CALL}", 2),
+        # Behind the arguments: up to the end of this call, or the beginning of all calls.
+        (DEEPSEEK_CALL.removesuffix(DEEPSEEK_END) + f"junk{DEEPSEEK_END}{DEEPSEEK_CALL}", 2),
+        (
+            DEEPSEEK_CALL.removesuffix(DEEPSEEK_END)
+            + DEEPSEEK_SEPARATOR
+            + f"junk{DEEPSEEK_V3.section_open[0]}{DEEPSEEK_CALL}",
+            2,
+        ),
+    ],
+)
+def test_what_does_not_belong_among_calls_is_dropped_with_its_block(calls, num_calls, are_tokens):
+    tags = DEEPSEEK_V3.tags if are_tokens else ()
+    (begin,), (end,) = DEEPSEEK_V3.section_open, DEEPSEEK_V3.section_close
+    message = reply(DEEPSEEK_V3, cut_at(f"{begin}{calls}{end} after", tags), token_tags=tags)
+    assert calls_of(message) == [("g", {})] * num_calls
+    assert message.content == "after"
 
 
 def cut_at(text: str, tags: tuple[str, ...]) -> list[str]:
