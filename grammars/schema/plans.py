@@ -7,7 +7,7 @@ It is the one description that both the emptiness check and the lowering follow.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 from grammars.errors import LimitExceededError
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from grammars.automata.codepoint_dfa import CodePointDfa
     from grammars.schema.value import NodeId
+
+_HASH_MODULUS: Final = 2**64 - 59
+"""A prime of which 2 has many powers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,11 @@ class ObjectPlace:
     owed: frozenset[int] = frozenset()
     closed: frozenset[int] = frozenset()
     met: frozenset[int] = frozenset()
+
+    def __hash__(self) -> int:
+        """Of one bit for each of thousands of keys, Python alone has 61 hashes: 2**61 is as 1."""
+        written = self.written % _HASH_MODULUS
+        return hash((self.index, written, self.fewest, self.most, self.owed, self.closed, self.met))
 
     def at(self, index: int) -> ObjectPlace:
         """The same with another index; made for each key of an object."""
