@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from grammars.automata.dfa import Dfa
     from grammars.automata.kernels import Bools, Ints
 
+_MAX_CELLS: Final = 1 << 20
+"""Entries of the table of an automaton that is looked at. In a larger one runs cost more than to
+walk past all tokens, and the next of its states often has other usual characters."""
+
 ENDLESS: Final = np.int32(2**30)
 """A run without end."""
 
@@ -46,11 +50,15 @@ _known: Final[WeakKeyDictionary[Dfa, SafeRuns]] = WeakKeyDictionary()
 def find_safe_runs(dfa: Dfa, state: int, owed: Ints) -> SafeRuns:
     """Runs of the usual characters: those that lead on as most do, past the first of them.
 
+    None at all in a very large automaton.
+
     Args:
         dfa: the automaton.
         state: a live state.
         owed: of the automaton, see `characters_owed`.
     """
+    if dfa.next_state.size > _MAX_CELLS:
+        return SafeRuns(0, np.zeros(dfa.num_states, np.int32))
     automaton = (dfa.next_state, dfa.symbol_class, dfa.label, dfa.char_boundary, owed)
     groups = int(_usual_groups(*automaton, state, GROUP_OF_BYTE, LEADS))
     known = _known.get(dfa)
