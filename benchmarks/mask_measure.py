@@ -4,37 +4,59 @@ from __future__ import annotations
 
 import gc
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import psutil
 
+from benchmarks.case_compiler import case_compiler
+from benchmarks.cfg_cases import CfgCase
 from benchmarks.clock import Clock
-from grammars.backends.base import get_backend
+from benchmarks.mask_cases import MaskCase
 from grammars.errors import GrammarError
-from grammars.spec import JsonSchema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from benchmarks.mask_cases import MaskCase
-    from grammars.backends.base import GrammarBackend
     from grammars.protocol import CompiledGrammar, GrammarMatcher
-    from grammars.spec import Whitespace
+    from grammars.spec import CfgSyntax, Whitespace
     from grammars.vocabulary import Vocabulary
 
-# One of each kind of value, so that what is shared by all grammars of a vocabulary is there.
-_WARM_UP_SCHEMA = (
-    '{"type":"object","properties":{"a":{"type":"array","items":{"type":"integer"}},'
+_WARM_UP_SCHEMA: Final = MaskCase(
+    name="warm-up",
+    about="One of each kind of value.",
+    schema='{"type":"object","properties":{"a":{"type":"array","items":{"type":"integer"}},'
     '"b":{"type":"string","maxLength":9},"c":{"type":"string"},"d":{"type":"number"},'
-    '"e":{"type":"boolean"}},"required":["a","b","c","d","e"],"additionalProperties":false}'
+    '"e":{"type":"boolean"}},"required":["a","b","c","d","e"],"additionalProperties":false}',
+    valid=(
+        '{"a":[1,22],"b":"xyz","c":"x y","d":-1.5,"e":true}',
+        '{"a": [1, 22], "b": "xyz", "c": "x y", "d": -1.5, "e": true}',
+    ),
+    invalid=(),
 )
-_WARM_UP_TEXTS = (
-    '{"a":[1,22],"b":"xyz","c":"x y","d":-1.5,"e":true}',
-    '{"a": [1, 22], "b": "xyz", "c": "x y", "d": -1.5, "e": true}',
-)
+_WARM_UP_GRAMMARS: Final[dict[CfgSyntax, CfgCase]] = {
+    case.syntax: case
+    for case in (
+        CfgCase(
+            name="warm-up",
+            about="Words in brackets.",
+            syntax="lark",
+            grammar='start: WORD | "(" start ("," start)* ")"\nWORD: /[a-z]+/\n%ignore " "',
+            valid=("((a, word), end)",),
+            invalid=(),
+        ),
+        CfgCase(
+            name="warm-up",
+            about="The same.",
+            syntax="gbnf",
+            grammar='root ::= " "* ([a-z]+ | "(" root ("," root)* ")")',
+            valid=("((a, word), end)",),
+            invalid=(),
+        ),
+    )
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +104,7 @@ class MaskMeasurement:
 
 def measure(
     backend_name: str,
-    case: MaskCase,
+    case: MaskCase | CfgCase,
     vocabulary: Vocabulary,
     *,
     whitespace: Whitespace,
@@ -95,23 +117,22 @@ def measure(
 
     Args:
         backend_name: as `get_backend` takes it.
-        case: the schema and its documents.
+        case: the schema or grammar, and its documents.
         vocabulary: the tokens.
-        whitespace: of the spec; the documents are spelled so.
+        whitespace: of a schema's spec; its documents are spelled so.
         repeats: fresh compiles, each followed by all documents, >= 1.
         clock: of the times.
     """
     try:
-        backend = get_backend(backend_name)
-        _warm_up(backend, vocabulary, whitespace)
-        spec = JsonSchema(case.schema, whitespace)
+        _warm_up(backend_name, case, vocabulary, whitespace)
+        compile_case = case_compiler(backend_name, case, whitespace)
         documents = [vocabulary.encode(text.encode()) for text in case.valid]
         gc.collect()
         rss_before = _rss_bytes()
-        runs = [_Run.of(backend, spec, vocabulary, documents, clock.read)]
+        runs = [_Run.of(compile_case, vocabulary, documents, clock.read)]
         rss_bytes = max(0, _rss_bytes() - rss_before)
         runs += [
-            _Run.of(backend, spec, vocabulary, documents, clock.read) for _ in range(1, repeats)
+            _Run.of(compile_case, vocabulary, documents, clock.read) for _ in range(1, repeats)
         ]
     except GrammarError as error:
         return MaskMeasurement(refusal=str(error))
@@ -149,8 +170,7 @@ class _Run:
     @classmethod
     def of(
         cls,
-        backend: GrammarBackend,
-        spec: JsonSchema,
+        compile_case: Callable[[Vocabulary], CompiledGrammar],
         vocabulary: Vocabulary,
         documents: Sequence[list[int]],
         clock: Callable[[], int],
@@ -160,7 +180,7 @@ class _Run:
         gc.disable()
         try:
             start = clock()
-            compiled = backend.compile(spec, vocabulary)
+            compiled = compile_case(vocabulary)
             compiled_at = clock()
             compiled.matcher().fill_bitmask(row)
             first_mask_at = clock()
@@ -239,11 +259,13 @@ class _Judge:
         return all(map(matcher.accept_token, token_ids)) and matcher.is_complete
 
 
-def _warm_up(backend: GrammarBackend, vocabulary: Vocabulary, whitespace: Whitespace) -> None:
-    """Build what is built once for a vocabulary and compile all kernels, on another schema."""
-    compiled = backend.compile(JsonSchema(_WARM_UP_SCHEMA, whitespace), vocabulary)
-    judge = _Judge(compiled, vocabulary)
-    for text in _WARM_UP_TEXTS:
+def _warm_up(
+    backend_name: str, case: MaskCase | CfgCase, vocabulary: Vocabulary, whitespace: Whitespace
+) -> None:
+    """Build what is built once for a vocabulary and load all kernels, on another case."""
+    other = _WARM_UP_SCHEMA if isinstance(case, MaskCase) else _WARM_UP_GRAMMARS[case.syntax]
+    judge = _Judge(case_compiler(backend_name, other, whitespace)(vocabulary), vocabulary)
+    for text in other.valid:
         judge.writes(text)
 
 

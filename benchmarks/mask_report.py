@@ -21,7 +21,7 @@ OURS: Final = "tightrope"
 
 @dataclass(frozen=True, slots=True)
 class MaskResult:
-    """One cell: a backend on a schema."""
+    """One cell: a backend on a schema or grammar."""
 
     case: str
     backend: str
@@ -43,8 +43,8 @@ class PeerRatios:
 
     Args:
         peer: the backend.
-        num_cases: schemas that both wrote all valid documents of; only these count.
-        ratios: name as in RATIOS -> geometric mean over these schemas; empty where there are none.
+        num_cases: cases that both wrote all valid documents of; only these count.
+        ratios: name as in RATIOS -> geometric mean over these; empty where there are none.
     """
 
     peer: str
@@ -77,16 +77,16 @@ def _is_whole(measurement: MaskMeasurement) -> bool:
 
 
 def result_table(results: Sequence[MaskResult], *, limit_s: float) -> Table:
-    """One row for each schema and backend.
+    """One row for each case and backend.
 
     Args:
         results: of all.
         limit_s: what each had.
     """
     table = Table(
-        title="Masks on one CPU thread", caption=f"Limit per backend and schema: {limit_s:g} s."
+        title="Masks on one CPU thread", caption=f"Limit per backend and case: {limit_s:g} s."
     )
-    table.add_column("schema")
+    table.add_column("case")
     table.add_column("backend")
     for heading in (
         "compile\nms", "first mask\nµs", "mask + accept\nmean µs", "p50", "p99", "max",
@@ -113,7 +113,7 @@ def ratio_table(ratios: Sequence[PeerRatios]) -> Table:
     """One row for each peer."""
     table = Table(title="Time of the peer over time of tightrope (above 1: tightrope is faster)")
     table.add_column("peer")
-    table.add_column("schemas", justify="right")
+    table.add_column("cases", justify="right")
     for name in RATIOS:
         table.add_column(name.replace("_", " "), justify="right")
     for peer in ratios:
@@ -125,7 +125,7 @@ def ratio_table(ratios: Sequence[PeerRatios]) -> Table:
 def as_json(results: Sequence[MaskResult]) -> list[dict[str, Any]]:
     """The results as JSON values: statistics, not every step."""
     return [
-        {"schema": result.case, "backend": result.backend} | _values(result.measurement)
+        {"case": result.case, "backend": result.backend} | _values(result.measurement)
         for result in results
     ]
 

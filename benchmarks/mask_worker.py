@@ -1,4 +1,4 @@
-"""One process for each backend and schema, so that none affects another."""
+"""One process for each backend and case, so that none affects another."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from benchmarks.mask_measure import MaskMeasurement, measure
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
+    from benchmarks.cfg_cases import CfgCase
     from benchmarks.mask_cases import MaskCase
     from benchmarks.tokenizer_source import TokenizerSource
     from grammars.spec import Whitespace
@@ -24,16 +25,16 @@ class Job:
 
     Args:
         backend_name: as `get_backend` takes it.
-        case: the schema and its documents.
+        case: the schema or grammar, and its documents.
         tokenizer: from which the worker builds its vocabulary.
-        whitespace: of the spec.
+        whitespace: of a schema's spec.
         repeats: fresh compiles.
         timeout_s: wall seconds for the whole job, process start included.
         clock: of the times.
     """
 
     backend_name: str
-    case: MaskCase
+    case: MaskCase | CfgCase
     tokenizer: TokenizerSource
     whitespace: Whitespace
     repeats: int

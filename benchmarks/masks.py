@@ -7,6 +7,7 @@ import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
+from benchmarks.cfg_cases import CFG_CASE_NAMES, load_cfg_case
 from benchmarks.child_process import ONE_THREAD
 from benchmarks.console import make_console, make_progress
 from benchmarks.flags import (
@@ -17,7 +18,8 @@ from benchmarks.flags import (
     add_tokenizer_flags,
 )
 from benchmarks.machine import describe_run, has_cuda
-from benchmarks.mask_cases import CASE_NAMES, MaskCase, load_case
+from benchmarks.mask_cases import CASE_NAMES as SCHEMA_NAMES
+from benchmarks.mask_cases import MaskCase, load_case
 from benchmarks.mask_plot import save_plot
 from benchmarks.mask_report import (
     MaskResult,
@@ -39,10 +41,12 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from benchmarks.cfg_cases import CfgCase
     from benchmarks.tokenizer_source import TokenizerSource
 
 _DEVICE_FLAG: Final = "--device"
-_QUICK: Final = {"documents": 2, "repeats": 1, "cases": ["flat", "recursive"]}
+_CASE_NAMES: Final = (*SCHEMA_NAMES, *CFG_CASE_NAMES)
+_QUICK: Final = {"documents": 2, "repeats": 1, "cases": ["flat", "recursive", "query.lark"]}
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -65,7 +69,9 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     quick: dict[str, Any] = _QUICK if options.quick else {}
     cases = [
-        load_case(
+        load_cfg_case(name)
+        if name in CFG_CASE_NAMES
+        else load_case(
             name,
             whitespace=options.whitespace,
             num_documents=quick.get("documents", options.documents),
@@ -94,13 +100,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--cases",
         nargs="+",
-        choices=CASE_NAMES,
-        default=list(CASE_NAMES),
+        choices=_CASE_NAMES,
+        default=list(_CASE_NAMES),
         metavar="NAME",
-        help=f"schemas, of {', '.join(CASE_NAMES)} (default: all)",
+        help=f"schemas and grammars, of {', '.join(_CASE_NAMES)} (default: all)",
     )
-    add_count(parser, "--documents", 8, "valid documents per schema")
-    add_count(parser, "--repeats", 5, "times that each schema is compiled anew")
+    add_count(
+        parser, "--documents", 8, "valid documents per schema (grammars have texts of their own)"
+    )
+    add_count(parser, "--repeats", 5, "times that each case is compiled anew")
     add_seed(parser, "documents")
     parser.add_argument(
         "--whitespace",
@@ -108,7 +116,7 @@ def _parser() -> argparse.ArgumentParser:
         default="compact",
         help="between JSON tokens: none, or at most one space (default: %(default)s)",
     )
-    add_count(parser, "--timeout", 300, "seconds per backend and schema", metavar="S")
+    add_count(parser, "--timeout", 300, "seconds per backend and case", metavar="S")
     add_clock_flag(parser)
     add_output_flag(parser, "masks.json", "masks.svg")
     parser.add_argument(
@@ -117,19 +125,21 @@ def _parser() -> argparse.ArgumentParser:
         help="what a decode step pays for its masks instead: 'bench device', whose flags hold then",
     )
     parser.add_argument(
-        "--quick", action="store_true", help="two schemas with two documents each, one repeat"
+        "--quick",
+        action="store_true",
+        help="two schemas with two documents each and one grammar, one repeat",
     )
     return parser
 
 
 def _measure_all(
-    cases: Sequence[MaskCase],
+    cases: Sequence[MaskCase | CfgCase],
     tokenizer: TokenizerSource,
     options: argparse.Namespace,
     repeats: int,
     console: Console,
 ) -> list[MaskResult]:
-    """All backends on a schema right after one another, so that they share the machine's state."""
+    """All backends on a case right after one another, so that they share the machine's state."""
     results = []
     with make_progress(console) as progress:
         task = progress.add_task("starting", total=len(cases) * len(options.backends))

@@ -52,8 +52,15 @@ class LLGuidanceBackend:
 
     def compile(self, spec: GrammarSpec, vocabulary: Vocabulary) -> LLGuidanceGrammar:
         check_property_order(spec, self.name)
+        return self.compile_text(_grammar_text(spec, self._library.LLMatcher), vocabulary)
+
+    def compile_text(self, grammar: str, vocabulary: Vocabulary) -> LLGuidanceGrammar:
+        """Compile a grammar as the library takes it; nothing says that all of it is enforced.
+
+        Raises:
+            BackendError: the library refuses it.
+        """
         tokenizer = vocabulary.derive(_tokenizer)
-        grammar = _grammar_text(spec, self._library.LLMatcher)
         prototype = self._library.LLMatcher(tokenizer, grammar, log_level=0)
         if prototype.is_error():
             raise BackendError(f"llguidance refuses the grammar: {prototype.get_error()}")

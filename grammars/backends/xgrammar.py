@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -15,6 +16,8 @@ from grammars.errors import BackendError, UnsupportedError
 from grammars.spec import Cfg, Choice, JsonObject, JsonSchema, LimitedBlock, Regex, Structure
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from grammars.protocol import Bitmask
     from grammars.spec import GrammarSpec, Whitespace
     from grammars.vocabulary import Vocabulary
@@ -50,9 +53,22 @@ class XGrammarBackend:
 
     def compile(self, spec: GrammarSpec, vocabulary: Vocabulary) -> XGrammarGrammar:
         check_property_order(spec, self.name)
+        return self._grammar(partial(_compile, spec), vocabulary)
+
+    def compile_text(self, grammar: str, vocabulary: Vocabulary) -> XGrammarGrammar:
+        """Compile GBNF as the library takes it; nothing says that all of it is enforced.
+
+        Some grammars that recurse through empty rules end the process (0.2.9).
+
+        Raises:
+            BackendError: the library refuses it.
+        """
+        return self._grammar(lambda compiler: compiler.compile_grammar(grammar), vocabulary)
+
+    def _grammar(self, compiled: Callable[[Any], Any], vocabulary: Vocabulary) -> XGrammarGrammar:
         compiler = vocabulary.derive(_compiler)
         try:
-            return XGrammarGrammar(self._library, _compile(spec, compiler), vocabulary)
+            return XGrammarGrammar(self._library, compiled(compiler), vocabulary)
         except (RuntimeError, ValueError) as error:
             raise BackendError(f"xgrammar refuses the grammar: {error}") from error
 

@@ -7,11 +7,13 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import jsonschema
+import lark
 import numpy as np
 import pytest
 from rich.console import Console
 
-from benchmarks import mask_measure
+from benchmarks import case_compiler
+from benchmarks.cfg_cases import CFG_CASE_NAMES, load_cfg_case
 from benchmarks.mask_cases import CASE_NAMES, MaskCase, load_case
 from benchmarks.mask_measure import MaskMeasurement, measure
 from benchmarks.mask_report import MaskResult, compare, result_table
@@ -20,6 +22,8 @@ from benchmarks.masks import main
 from benchmarks.spread import Spread
 from benchmarks.tokenizer_source import TokenizerSourceError, from_file
 from grammars.errors import UnsupportedError
+from grammars.spec import Cfg
+from tests.support.cfg_judge import CfgJudge
 from tests.support.tokenizer_source import tiny_source
 from tests.support.tokenizers import TINY_PADDED_SIZE, tiny_tokenizer_json, tiny_vocabulary
 
@@ -55,6 +59,63 @@ def test_equal_seeds_draw_equal_documents():
     assert draw(1).valid != draw(2).valid
 
 
+@pytest.mark.parametrize("name", CFG_CASE_NAMES)
+def test_texts_of_a_grammar_are_judged_as_they_are_listed(name):
+    case = load_cfg_case(name)
+    judge = CfgJudge(Cfg(case.syntax, case.grammar))
+    assert [text for text in case.valid if not judge.accepts(text)] == []
+    assert [text for text in case.invalid if judge.accepts(text)] == []
+    assert len(case.valid) >= 3
+    assert len(case.invalid) >= 6
+
+
+@pytest.mark.parametrize("name", [name for name in CFG_CASE_NAMES if name.endswith(".lark")])
+def test_lark_judges_texts_as_they_are_listed(name):
+    case = load_cfg_case(name)
+    parser = lark.Lark(case.grammar, parser="earley", lexer="dynamic")
+
+    def accepts(text: str) -> bool:
+        try:
+            parser.parse(text)
+        except lark.exceptions.LarkError:
+            return False
+        return True
+
+    assert [text for text in case.valid if len(text) < 40 and not accepts(text)] == []
+    assert [text for text in case.invalid if accepts(text)] == []
+
+
+@pytest.mark.parametrize(
+    ("backend", "name"),
+    [
+        ("tightrope", "arithmetic.lark"),
+        ("tightrope", "arithmetic.gbnf"),
+        ("llguidance", "arithmetic.lark"),
+        ("xgrammar", "arithmetic.gbnf"),
+    ],
+)
+def test_a_library_reads_a_grammar_in_the_syntax_that_it_knows(backend, name):
+    found = measure(
+        backend, load_cfg_case(name), tiny_vocabulary(), whitespace="compact", repeats=1
+    )
+    assert found.refusal is None
+    assert (found.valid_refused, found.invalid_accepted) == (0, 0)
+    assert found.num_valid == 6
+
+
+@pytest.mark.parametrize(
+    ("backend", "name"),
+    [("llguidance", "json.gbnf"), ("xgrammar", "json.lark"), ("outlines", "json.lark")],
+)
+def test_a_grammar_in_another_syntax_is_refused(backend, name):
+    found = measure(
+        backend, load_cfg_case(name), tiny_vocabulary(), whitespace="compact", repeats=1
+    )
+    assert found.refusal == (
+        f"(root): grammars are not enforced by the {backend} backend; use the tightrope backend"
+    )
+
+
 CASE = MaskCase(
     name="toy",
     about="A list of ones.",
@@ -84,7 +145,7 @@ def test_an_engine_that_allows_everything_is_counted_as_wrong(monkeypatch):
     )
     compiled = SimpleNamespace(matcher=lambda: matcher, memory_bytes=1)
     backend = SimpleNamespace(compile=lambda _spec, _vocabulary: compiled)
-    monkeypatch.setattr(mask_measure, "get_backend", lambda _name: backend)
+    monkeypatch.setattr(case_compiler, "get_backend", lambda _name: backend)
     found = measure("any", CASE, tiny_vocabulary(), whitespace="compact", repeats=1)
     assert (found.valid_refused, found.invalid_accepted) == (0, 2)
 
@@ -98,7 +159,7 @@ def test_a_mask_without_the_next_token_is_counted_as_wrong(monkeypatch):
     )
     compiled = SimpleNamespace(matcher=lambda: matcher, memory_bytes=1)
     backend = SimpleNamespace(compile=lambda _spec, _vocabulary: compiled)
-    monkeypatch.setattr(mask_measure, "get_backend", lambda _name: backend)
+    monkeypatch.setattr(case_compiler, "get_backend", lambda _name: backend)
     found = measure("any", CASE, tiny_vocabulary(), whitespace="compact", repeats=1)
     assert found.valid_refused == 2
 
@@ -149,7 +210,7 @@ def test_a_worker_that_takes_too_long_is_a_failure_not_a_refusal():
     with console.capture() as printed:
         console.print(result_table([MaskResult("toy", "tightrope", found)], limit_s=0.01))
     assert "over the limit" in printed.get()
-    assert "Limit per backend and schema: 0.01 s." in printed.get()
+    assert "Limit per backend and case: 0.01 s." in printed.get()
 
 
 def test_the_command_writes_table_json_and_plots(tmp_path, capsys):
@@ -168,7 +229,7 @@ def test_the_command_writes_table_json_and_plots(tmp_path, capsys):
     assert report["command"].startswith("tightrope bench masks --quick --tokenizer ")
     assert {"processor", "cores", "memory_gib", "python"} <= report["machine"].keys()
     assert "numpy" in report["versions"]
-    cells = {(cell["schema"], cell["backend"]): cell for cell in report["results"]}
+    cells = {(cell["case"], cell["backend"]): cell for cell in report["results"]}
     assert cells["flat", "tightrope"]["valid_refused"] == 0
     assert cells["flat", "tightrope"]["invalid_accepted"] == 0
     assert set(cells["flat", "tightrope"]["step_us"]) == set(Spread.__slots__)
