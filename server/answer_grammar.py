@@ -19,7 +19,12 @@ from grammars.spec import (
 from server.chat.thinking import Thinking
 from server.composition import compose, with_limited_thoughts
 from server.errors import RequestError
-from server.request_errors import InvalidToolError, InvalidValueError, UnsupportedValueError
+from server.request_errors import (
+    InvalidToolError,
+    InvalidValueError,
+    UnsupportedValueError,
+    without_root,
+)
 from server.tool_choice import CallMode
 
 if TYPE_CHECKING:
@@ -122,7 +127,8 @@ async def compile_asked(
         if blamed is not None:
             raise blamed from error
         param = "tools" if tools.tools else None if document is None else document.param
-        raise RequestError(f"The constraints cannot be combined: {error}", param=param) from error
+        reason = without_root(str(error))
+        raise RequestError(f"The constraints cannot be combined: {reason}", param=param) from error
 
 
 def _bracketed(tools: ToolUse, document: Document | None) -> Iterator[Regex]:
@@ -175,6 +181,5 @@ def _parts(tools: ToolUse, document: Document | None) -> Iterator[_Part]:
 
 
 def _input_refusal(tool: CallableTool, kind: str, reason: str) -> InvalidToolError:
-    """A pattern or a grammar has no places of a document in it."""
-    reason = reason.removeprefix("(root): ")
-    return InvalidToolError(tool.param, tool.name, reason, kind=f"{kind} for custom tool")
+    kind = f"{kind} for custom tool"
+    return InvalidToolError(tool.param, tool.name, without_root(reason), kind=kind)

@@ -11,6 +11,7 @@ from server.request_errors import (
     InvalidResponseFormatError,
     InvalidValueError,
     UnsupportedValueError,
+    without_root,
 )
 from server.structural_tag import grammar_of, structural_tag
 from server.tag_limits import check_num_tags
@@ -49,15 +50,15 @@ class Document:
         match self.spec:
             case JsonSchema():
                 return InvalidResponseFormatError(self.param, reason, name=self.name)
-            case Regex():  # a pattern has no places of a document in it
-                reason = reason.removeprefix("(root): ")
-                return InvalidResponseFormatError(self.param, reason, kind="pattern")
+            case Regex():
+                kind = "pattern"
             case Cfg():
-                return InvalidResponseFormatError(self.param, reason, kind="grammar")
+                kind = "grammar"
             case JsonObject() | Choice() | Structure():
-                return InvalidResponseFormatError(self.param, reason, kind="constraint")
+                kind = "constraint"
             case _:
                 assert_never(self.spec)
+        return InvalidResponseFormatError(self.param, without_root(reason), kind=kind)
 
 
 def requested_document(

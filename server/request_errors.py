@@ -138,6 +138,11 @@ class InvalidToolError(RequestError):
         )
 
 
+def without_root(reason: str) -> str:
+    """A refusal of the grammars room, of what has no places of a document in it."""
+    return reason.removeprefix("(root): ")
+
+
 def renamed(error: RequestError, names: Mapping[str, str]) -> RequestError:
     """The same refusal in the names of another endpoint, which made a chat request of its body.
 

@@ -7,7 +7,14 @@ from typing import Any
 import openai
 import pytest
 
-from tests.support.chat_server import MODEL, ScriptedServices, make_services, running
+from tests.support.chat_server import (
+    CONTROLS,
+    MODEL,
+    PLAIN_TEMPLATE,
+    ScriptedServices,
+    make_services,
+    running,
+)
 
 USER: Any = [{"role": "user", "content": "hi"}]
 TOOLS: Any = [{"type": "function", "function": {"name": name}} for name in ("f", "g")]
@@ -152,3 +159,16 @@ def test_names_of_tools_are_as_short_as_openai_wants_them():
     with pytest.raises(openai.BadRequestError, match="1 to 64 of the characters") as caught:
         ask("ok", tools=[tool("f" * 65)])
     assert caught.value.param == "tools[0].function.name"
+
+
+def test_constraints_that_are_each_right_but_cannot_be_told_apart_are_refused_together():
+    services = make_services("<a", template=PLAIN_TEMPLATE, controls=CONTROLS[:2])
+    fields: Any = {"tools": TOOLS, "extra_body": {"grammar": 'root ::= "<" [a-z]+'}}
+    with pytest.raises(openai.BadRequestError) as caught:
+        ask(services=services, **fields)
+    error: Any = caught.value.body
+    assert (error["param"], error["message"]) == (
+        "tools",
+        "The constraints cannot be combined: parts of the structure cannot be told apart as they "
+        "are written; put a tag between them",
+    )

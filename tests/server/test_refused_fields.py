@@ -23,6 +23,7 @@ STYLED_TAG: Any = {
     "type": "structural_tag",
     "format": {"type": "json_schema", "json_schema": {"type": "integer"}, "style": "xml"},
 }
+SCHEMA_OF_NO_TYPE: Any = {"type": "json_schema", "json_schema": {"type": "objekt"}}
 UNSURE_TAG: Any = {
     "type": "triggered_tags",
     "triggers": ["<a"],
@@ -75,6 +76,12 @@ def with_required(names: object) -> dict[str, Any]:
         ({"grammar": "root ::= ("}, "grammar", None, "Invalid grammar for grammar: "),
         ({"grammar": "root ::= nowhere"}, "grammar", None, "nowhere"),
         ({"structured_outputs": {"grammar": ""}}, "structured_outputs.grammar", None, ""),
+        (
+            {"structured_outputs": {"structural_tag": {"format": SCHEMA_OF_NO_TYPE}}},
+            "structured_outputs.structural_tag",
+            None,
+            "Invalid constraint for structured_outputs.structural_tag: 'type' 'objekt' is not a",
+        ),
         (
             {"grammar": 'root ::= "a"', "json_schema": {}},
             "json_schema",
