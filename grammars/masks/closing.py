@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from grammars.pushdown.actions import Expander
     from grammars.pushdown.tables import AutomatonTables
     from grammars.vocabulary import Vocabulary
+
+
+_SPARE_TOKENS: Final = 1
+"""The shortest way to an end may write a key that is taken; another takes a token more."""
 
 
 class Closing:
@@ -53,9 +57,11 @@ class Closing:
 
     def num_tokens(self, configuration: Configuration, max_states: int | None = None) -> int:
         """How many tokens complete a text, see `Completion`."""
-        if configuration.num_to_complete is None:
-            configuration.num_to_complete = self._num_tokens(configuration, max_states)
-        return configuration.num_to_complete
+        known = configuration.num_to_complete
+        if known is None or configuration.num_falls != self._completion.num_falls:
+            known = configuration.num_to_complete = self._num_tokens(configuration, max_states)
+            configuration.num_falls = self._completion.num_falls
+        return known
 
     def words(self, configuration: Configuration, allowed: Bitmask, tokens_left: int) -> Bitmask:
         """Of the allowed tokens, those of `GrammarMatcher.fill_closing_bitmask`.
@@ -65,21 +71,23 @@ class Closing:
             allowed: its mask.
             tokens_left: how many tokens the text may still have.
         """
-        # The shortest way to an end may write a key that is taken; another takes a token more.
-        num_spare = 0 if configuration.keys is None else 1
-        most = max(tokens_left - num_spare, self.num_tokens(configuration)) - 1
+        # What is needed behind a token is that of all texts which are there.
+        num_spare = 0 if configuration.keys is None else _SPARE_TOKENS
+        most = max(tokens_left, self.num_tokens(configuration)) - num_spare - 1
         if configuration.most_to_complete is not None and configuration.most_to_complete <= most:
             return allowed
         ends, needed = self._needed_after(configuration, allowed)
         configuration.most_to_complete = max(needed.values(), default=0)
         if self._distinct is not None and not configuration.is_complete:
-            most = max(most, min(needed.values()))  # the shortest way may be a repeat
+            most = max(most, _least(ends, needed, allowed))  # the shortest way may be a repeat
         far = [end for end, num_tokens in needed.items() if num_tokens > most]
         return allowed & ~_packed(np.isin(ends, far), len(allowed))
 
     def _num_tokens(self, configuration: Configuration, max_states: int | None) -> int:
-        if self._distinct is None or configuration.is_shared:
+        if self._distinct is None or configuration.is_shared or configuration.is_complete:
             return self._completion.num_tokens(configuration, max_states)
+        if _has_endless_keys(configuration):
+            return self._completion.num_tokens(configuration, max_states) + _SPARE_TOKENS
         return min(
             num_bytes + self._completion.num_tokens(free, max_states)
             for num_bytes, free in self._distinct.free_configurations(configuration)
@@ -109,6 +117,18 @@ class Closing:
                 assert after is not None, "the row allows it"
                 ends[token_id] = numbers.setdefault(after, len(numbers) + 1)
         return ends, list(numbers)
+
+
+def _has_endless_keys(configuration: Configuration) -> bool:
+    """Whether keys alone must differ, and there are always more of them."""
+    point = configuration.point
+    return point is None or all(frame.has_keys and frame.is_endless for frame in point.frames)
+
+
+def _least(ends: NDArray[np.int32], needed: dict[int, int], allowed: Bitmask) -> int:
+    """What is needed behind the best of the allowed tokens; others may be repeats."""
+    is_allowed = np.unpackbits(allowed.view(np.uint8), bitorder="little")[: len(ends)].astype(bool)
+    return min(needed[end] for end in np.unique(ends[is_allowed]).tolist() if end != 0)
 
 
 def _packed(is_set: NDArray[np.bool_], num_words: int) -> Bitmask:

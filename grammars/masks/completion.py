@@ -46,6 +46,10 @@ class Completion:
         tables: the automaton.
         expander: writes what the tables lack.
         vocabulary: the tokens.
+
+    Attributes:
+        num_falls: how often the cost of a known state has fallen. Numbers from before and from
+            after it cannot be compared.
     """
 
     def __init__(self, tables: AutomatonTables, expander: Expander, vocabulary: Vocabulary) -> None:
@@ -55,6 +59,7 @@ class Completion:
         self._costs: dict[int, Costs] = {}
         self._rest: dict[tuple[Frame, int], int] = {}
         self._max_states = self._num_left = _NO_LIMIT
+        self.num_falls = 0
 
     def num_tokens(self, configuration: Configuration, max_states: int | None = None) -> int:
         """Tokens that complete the text; 0 where it is complete.
@@ -206,9 +211,8 @@ class Completion:
     def _find_all(self, start: int) -> Costs:
         """All costs of the states that can be reached from one, which is complete, and slower."""
         for state, costs in all_costs(start, self._moves, self._resume).items():
-            known = self._costs.setdefault(state, {})
             for outcome, cost in costs.items():
-                _lower(known, outcome, cost)
+                self._learn_cost(state, outcome, cost)
         return self._costs[start]
 
     def _moves(self, state: int) -> Iterator[tuple[int, Action]]:
@@ -230,8 +234,13 @@ class Completion:
     ) -> None:
         while state != 0:
             earlier, distance = before[state]
-            _lower(self._costs.setdefault(state, {}), outcome, total - distance)
+            self._learn_cost(state, outcome, total - distance)
             state = earlier
+
+    def _learn_cost(self, state: int, outcome: int, cost: int) -> None:
+        known = self._costs.setdefault(state, {})
+        self.num_falls += bool(known) and cost < known.get(outcome, _NO_LIMIT)
+        _lower(known, outcome, cost)
 
     def _count_min(self, state: int) -> int:
         return self._tables.state_row(state)[StateColumn.COUNT_MIN]

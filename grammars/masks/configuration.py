@@ -56,6 +56,7 @@ class Configuration:
         mask: the tokens allowed next, once they were asked for.
         forced: the tokens that must come next, once they were asked for.
         num_to_complete: tokens that complete the text, once they were asked for.
+        num_falls: how often costs had fallen then, see `Completion`: the number may be less now.
         most_to_complete: the same after the token that is worst for it.
         keys: the keys of open objects that must differ, while there are such.
         point: where the text is among earlier texts that it must differ from, while keys alone do
@@ -74,6 +75,7 @@ class Configuration:
     mask: MaskRow | None = field(default=None, repr=False)
     forced: tuple[int, ...] | None = None
     num_to_complete: int | None = None
+    num_falls: int = 0
     most_to_complete: int | None = None
     keys: KeyPoint | None = field(default=None, repr=False)
     point: DistinctPoint | None = field(default=None, repr=False)

@@ -145,6 +145,42 @@ def test_a_closing_mask_holds_the_tokens_after_which_the_rest_suffices(name, see
     assert matcher.is_complete
 
 
+ANY_ORDER = {
+    "members of several lengths": {
+        "properties": {
+            "a": {"type": "string", "format": "date-time"},
+            "b": {"type": "string"},
+            "cc": {"type": "integer"},
+        },
+        "required": ["a", "b", "cc"],
+    },
+    "anything": True,
+    "some members": {"type": "object", "minProperties": 3},
+    "few keys": {
+        "type": "object",
+        "propertyNames": {"enum": ["a", "ab", "abcd", "x"]},
+        "minProperties": 3,
+    },
+}
+
+
+@pytest.mark.parametrize("name", ANY_ORDER)
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32), num_free=st.integers(0, 60))
+def test_with_keys_in_any_order_a_text_closes_in_what_was_promised(name, seed, num_free):
+    """Wherever the promise is asked for: in keys that may still become earlier ones too."""
+    choose, vocabulary = random.Random(seed), tiny_vocabulary()
+    spec = JsonSchema.from_value(ANY_ORDER[name], property_order="any")
+    matcher = compile_grammar(spec, vocabulary).matcher()
+    for _ in range(num_free):
+        if not matcher.is_terminated:
+            assert matcher.accept_token(choose.choice(allowed(matcher)))
+    for tokens_left in range(matcher.min_tokens_to_complete(), 0, -1):
+        if not matcher.is_terminated:
+            assert matcher.accept_token(choose.choice(allowed(matcher, tokens_left)))
+    assert matcher.is_complete
+
+
 def fewest_tokens(matcher, most):
     """Breadth first over all texts of at most `most` tokens: the least number that completes."""
     frontier: list[tuple[int, ...]] = [()]
