@@ -7,10 +7,11 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 
+FACTOR = int(os.environ.get("FUZZ_FACTOR", "1"))
+
 
 def examples(count: int) -> Any:
     """So many examples, times FUZZ_FACTOR; no clock decides, so slow machines pass too."""
-    factor = int(os.environ.get("FUZZ_FACTOR", "1"))
     return settings(
-        max_examples=count * factor, deadline=None, suppress_health_check=list(HealthCheck)
+        max_examples=count * FACTOR, deadline=None, suppress_health_check=list(HealthCheck)
     )
