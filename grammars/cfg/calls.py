@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from grammars.cfg.items import END, Item
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from grammars.cfg.items import FrameId
 
 
@@ -17,25 +19,39 @@ class Calls:
     """Calls of rules from one place in the text.
 
     Args:
+        rules: those that are called, in the order of their first calls.
         returns: rule -> the items after its calls.
         inherited: rule -> rules whose returns are its own too, since they end where it does.
+        num_items: of all returns.
     """
 
+    rules: list[int] = field(default_factory=list)
     returns: dict[int, set[Item]] = field(default_factory=dict)
     inherited: defaultdict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+    num_items: int = 0
 
-    def inherit(self) -> None:
-        """Add what is inherited to the returns."""
+    def add(self, rule: int, returns: Collection[Item]) -> None:
+        """Note a call of a rule, after which these items follow."""
+        known = self.returns.get(rule)
+        if known is None:
+            known = self.returns[rule] = set()
+            self.rules.append(rule)
+        self.num_items -= len(known)
+        known.update(returns)
+        self.num_items += len(known)
+
+    def inherit(self, max_items: int) -> None:
+        """Add what is inherited to the returns, until they are more than `max_items`."""
         pending = dict.fromkeys(self.inherited)
         heirs: defaultdict[int, set[int]] = defaultdict(set)
         for rule, givers in self.inherited.items():
             for giver in givers:
                 heirs[giver].add(rule)
-        while pending:
+        while pending and self.num_items <= max_items:
             rule, _ = pending.popitem()
             before = len(self.returns[rule])
             for giver in self.inherited[rule]:
-                self.returns[rule] |= self.returns[giver]
+                self.add(rule, self.returns[giver])
             if len(self.returns[rule]) > before:
                 pending |= dict.fromkeys(heirs[rule])
 

@@ -70,6 +70,7 @@ class Parser:
         Raises:
             LimitExceededError: the grammar is too ambiguous here.
         """
+        self._simulation.begin()
         items: set[Item] = set()
         for item in kernel:
             items |= self._complete(item)
@@ -82,6 +83,7 @@ class Parser:
         Raises:
             LimitExceededError: the grammar is too ambiguous here.
         """
+        self._simulation.begin()
         waiting: defaultdict[Scan, set[Item]] = defaultdict(set)
         for item in [*items, *self._predicted(items)]:
             if item == END:
@@ -120,14 +122,11 @@ class Parser:
         for item in items:
             if item != END and self._positions.inner(item.position) is None:
                 self._call_from(item, calls)
-        pending = list(calls.returns)
-        for rule in pending:
+        for rule in calls.rules:  # grows while it is read
             start = starts[rule]
             assert start is not None
-            known = len(calls.returns)
             self._call_from(Item(start, new_frame(rule)), calls)
-            pending.extend(list(calls.returns)[known:])
-            self._check(sum(map(len, calls.returns.values())))
+            self._check(max(calls.num_items, len(calls.rules)))
         frames = self._frames_of(calls)
         return [
             Item(start, frame)
@@ -140,19 +139,19 @@ class Parser:
         for symbol, after in self._network.edges[item.position].items():
             if not is_call(symbol):
                 continue
-            returns = calls.returns.setdefault(symbol // 2, set())
-            if self._positions.edges(after):
-                returns.add(Item(after, item.frame))
+            calls.add(
+                symbol // 2, (Item(after, item.frame),) if self._positions.edges(after) else ()
+            )
             if self._positions.is_final(after):
                 if item.frame >= 0:
-                    returns |= self._frames[item.frame]
+                    calls.add(symbol // 2, self._frames[item.frame])
                 else:
                     calls.inherited[symbol // 2].add(rule_of_new(item.frame))
 
     def _frames_of(self, calls: Calls) -> dict[int, FrameId]:
         """The frame of each rule that is called."""
-        calls.inherit()
-        self._check(sum(map(len, calls.returns.values())))
+        calls.inherit(self._max_items)
+        self._check(calls.num_items)
         graph = {
             rule: {rule_of_new(item.frame) for item in returns if item != END and item.frame < 0}
             for rule, returns in calls.returns.items()

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 MAX_PAIRS: Final = 64
 """Pairs that one question may lead to."""
 
+MAX_PAIRS_AT_ONCE: Final = 256
+"""Pairs looked at for one set of items: at some 20 microseconds a pair, a mask stays in time."""
+
 MAX_KNOWN: Final = 100_000
 """Answers that are kept; at that they are all forgotten."""
 
@@ -52,6 +55,11 @@ class Simulation:
         self._positions = positions
         self._frames = frames
         self._known: dict[Pair, bool] = {}
+        self._pairs_left = MAX_PAIRS_AT_ONCE
+
+    def begin(self) -> None:
+        """Another set of items is at hand: what was granted for the last one is granted anew."""
+        self._pairs_left = MAX_PAIRS_AT_ONCE
 
     def reduced(self, items: Items) -> Items:
         """The items without those that the others cover; the set must be complete."""
@@ -100,6 +108,9 @@ class Simulation:
             assumed = {goal: None}
             pending = [goal]
             for pair in pending:
+                if self._pairs_left == 0:
+                    return False  # which may be found out another time
+                self._pairs_left -= 1
                 if not self._stands(pair, assumed, failed):
                     failed.add(pair)
                     break

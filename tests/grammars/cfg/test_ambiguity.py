@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from grammars.cfg import simulation
+from grammars.cfg.simulation import Simulation
 from grammars.compile import compile_grammar
 from grammars.errors import LimitExceededError
 from grammars.limits import CompileLimits
+from grammars.pushdown.cfg_states import CfgStates
 from grammars.spec import Cfg
 from tests.support.byte_vocabulary import byte_vocabulary
 from tests.support.cfg_judge import CfgJudge
+from tests.support.counted_calls import CountedCalls
 
 
 @pytest.mark.parametrize(
@@ -68,3 +72,13 @@ def test_a_text_that_ends_by_a_limit_leaves_the_grammar_to_others():
         [spoiled.accept_token(ord("a")) for _ in range(100)]
     assert all(good.accept_token(byte) for byte in b"aaaaa")
     assert good.is_complete
+
+
+def test_what_is_compared_at_one_place_is_bounded(monkeypatch):
+    compared = CountedCalls(monkeypatch, Simulation, "_stands")
+    places = CountedCalls(monkeypatch, CfgStates, "expand_action")
+    judge = CfgJudge(Cfg("gbnf", 'root ::= "z" | ' + 'root "a" ' * 200))
+    assert judge.begins("za" * 8)
+    assert compared.num_calls > places.num_calls
+    # At a place items are completed, and the frames of what they call are reduced.
+    assert compared.num_calls <= 2 * (places.num_calls + 1) * simulation.MAX_PAIRS_AT_ONCE
