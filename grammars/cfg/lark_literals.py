@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import re
 import sys
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from grammars.automata.charset import CharSet
 from grammars.automata.pattern import parse_pattern
-from grammars.automata.pattern_ast import Alternation, Characters, Concatenation, Repetition
+from grammars.cfg.letter_case import in_any_case
 from grammars.cfg.source import has_surrogate
 from grammars.cfg.syntax import literal
 from grammars.errors import InvalidGrammarError, UnsupportedError
@@ -33,8 +31,17 @@ _ESCAPES: Final = {
     "n": "\n", "t": "\t", "r": "\r", "f": "\f", "\\": "\\", '"': '"', "'": "'", "/": "/",
 }  # fmt: skip
 
+PLAIN_PER_PART: Final = 4
+"""Characters without a meaning of their own that are as much work as one part of a grammar."""
+
+PARTS_PER_CLASS: Final = 8
+"""Parts that a class in brackets is as much work as."""
+
+PARTS_PER_PROPERTY: Final = 40
+"""Parts that a property of Unicode (`\\p{L}`) is as much work as: it has hundreds of ranges."""
+
 _REGEX_PIECE: Final = re.compile(
-    r"(?P<escape>\\.)|(?P<cls>\[\^?)|(?P<group>\(\?P<)"
+    r"(?P<plain>[^\\\[(?*+{.^$]+)|(?P<escape>\\.)|(?P<cls>\[\^?)|(?P<group>\(\?P<)"
     r"|(?P<lazy>(?:[*+?]|\{[0-9]*,?[0-9]*\})\?)|(?P<dot>\.)|(?P<anchor>[\^$])|(?P<other>.)",
     re.DOTALL,
 )
@@ -46,7 +53,13 @@ _NO_LINE_FEED: Final = r"[^\n]"
 
 
 def string_node(source: Source, match: re.Match[str]) -> Node:
-    """The text of a string, `match` of STRING; with the flag i in any case."""
+    """The text of a string, `match` of STRING; with the flag i in any case.
+
+    Raises:
+        InvalidGrammarError: malformed.
+        LimitExceededError: the grammar has too many parts.
+    """
+    source.count_parts(len(match[1]) // PLAIN_PER_PART)
     characters: list[str] = []
     for piece in _STRING_PIECE.finditer(match[1]):
         digits = piece[1] or piece[2] or piece[3]
@@ -69,7 +82,7 @@ def string_node(source: Source, match: re.Match[str]) -> Node:
     if has_surrogate(text):
         raise source.invalid("the string holds a lone surrogate, no character", match.start())
     node = literal(text)
-    return in_any_case(node) if match[2] else node
+    return in_any_case(node, source) if match[2] else node
 
 
 def regex_node(source: Source, match: re.Match[str]) -> Node:
@@ -78,6 +91,7 @@ def regex_node(source: Source, match: re.Match[str]) -> Node:
     Raises:
         InvalidGrammarError: malformed.
         UnsupportedError: a flag or construct that we would read otherwise.
+        LimitExceededError: the grammar has too many parts.
     """
     inline = _INLINE_FLAGS.match(match[1])
     flags = set(match[2]) | set(inline[1] if inline else "")
@@ -99,7 +113,7 @@ def regex_node(source: Source, match: re.Match[str]) -> Node:
         raise source.invalid(error.reason, match.start()) from error
     except UnsupportedError as error:
         raise source.unsupported(error.reason, match.start()) from error
-    return in_any_case(node) if "i" in flags else node
+    return in_any_case(node, source) if "i" in flags else node
 
 
 def _translated(source: Source, match: re.Match[str], *, dot_matches_all: bool) -> tuple[str, bool]:
@@ -115,9 +129,11 @@ def _translated(source: Source, match: re.Match[str], *, dot_matches_all: bool) 
         piece = _REGEX_PIECE.match(text, offset)
         assert piece is not None, "the last way matches any character"
         offset = piece.end()
+        source.count_parts(1 + len(piece[0]) // PLAIN_PER_PART)
         match piece.lastgroup:
             case "escape":
                 has_negation |= piece[0][1] in "DWSP"
+                source.count_parts(_num_property_parts(piece[0]))
                 if piece[0][1] in "AZz":
                     raise refuse(f"the anchor '{piece[0]}'", "a terminal is matched as a whole")
                 result.append(piece[0])
@@ -128,6 +144,9 @@ def _translated(source: Source, match: re.Match[str], *, dot_matches_all: bool) 
                         "']' first in a class, or set notation", "escape ']' and write plain ranges"
                     )
                 has_negation |= piece[0] == "[^" or any(e in inside for e in _NEGATED_ESCAPES)
+                source.count_parts(
+                    PARTS_PER_CLASS + len(inside) // PLAIN_PER_PART + _num_property_parts(inside)
+                )
                 result.append(piece[0] + inside)
             case "group":
                 result.append("(?<")
@@ -160,34 +179,5 @@ def _class_end(text: str, offset: int) -> tuple[str | None, int]:
     return text[start:offset], offset
 
 
-def in_any_case(node: Node) -> Node:
-    """The node with each letter in both cases, where these are single characters."""
-    match node:
-        case Characters(members):
-            return Characters(_with_other_cases(members))
-        case Concatenation(parts):
-            return Concatenation(tuple(map(in_any_case, parts)))
-        case Alternation(options):
-            return Alternation(tuple(map(in_any_case, options)))
-        case Repetition(part, minimum, maximum):
-            return Repetition(in_any_case(part), minimum, maximum)
-        case _:
-            return node
-
-
-@lru_cache(maxsize=1024)
-def _with_other_cases(members: CharSet) -> CharSet:
-    others = [(other, other) for letter, other in _case_pairs() if letter in members]
-    return CharSet.from_ranges([*members.ranges, *others])
-
-
-@lru_cache(maxsize=1)
-def _case_pairs() -> tuple[tuple[int, int], ...]:
-    """Letters that are each other's only other case."""
-    pairs: list[tuple[int, int]] = []
-    for code_point in range(sys.maxunicode + 1):
-        letter = chr(code_point)
-        lower = letter.lower()
-        if lower != letter and len(lower) == 1 and lower.upper() == letter:
-            pairs += ((code_point, ord(lower)), (ord(lower), code_point))
-    return tuple(pairs)
+def _num_property_parts(text: str) -> int:
+    return PARTS_PER_PROPERTY * (text.count(r"\p") + text.count(r"\P"))

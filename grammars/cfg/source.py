@@ -9,7 +9,8 @@ from typing import Final
 from grammars.errors import InvalidGrammarError, LimitExceededError, UnsupportedError
 
 MAX_PARTS: Final = 160_000
-"""Elements, operators, bars and rules of one grammar: what reading it costs."""
+"""Elements, operators, bars and rules of one grammar, those of regular expressions too: what
+reading it costs."""
 
 _LINE_FEED: Final = re.compile("\n")
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
@@ -75,7 +76,11 @@ class Source:
         Raises:
             LimitExceededError: there are too many.
         """
-        self._num_parts += 1
+        self.count_parts(1)
+
+    def count_parts(self, number: int) -> None:
+        """Count several at once; see `count_part`."""
+        self._num_parts += number
         if self._num_parts > MAX_PARTS:
             raise LimitExceededError("max_grammar_parts", MAX_PARTS, "the grammar")
 
