@@ -19,8 +19,10 @@ from grammars.cfg.syntax import (
     Text,
     alternation,
     concatenation,
+    num_parts,
 )
 from grammars.cfg.terminals import depth, num_copies
+from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +35,9 @@ MAX_INLINED_COPIES: Final = 512
 
 MAX_INLINED_DEPTH: Final = 40
 
+MAX_JOINED_PARTS: Final = 500_000
+"""Parts of all texts that are joined: characters, classes, options and repetitions."""
+
 _JOINED: Final = "text"
 """The name of a text that was joined from several."""
 
@@ -43,14 +48,18 @@ def inline(grammar: Grammar) -> dict[str, Expression]:
     """The rules that the start reaches once regular parts are joined; the start comes first.
 
     Sequences and alternatives have at least two parts, and no two texts that could be one.
+
+    Raises:
+        LimitExceededError: the texts of rules, put in their places, become too large.
     """
     graph = _references(grammar)
-    texts: dict[str, Text] = {}
+    joiner = _Joiner()
+    texts = joiner.texts
     rules: dict[str, Expression] = {}
     for component in strong_components(graph):
         recurs = len(component) > 1 or component[0] in graph[component[0]]
         for name in component:
-            rule = _joined(grammar.rules[name], texts) if grammar.is_scannerless else None
+            rule = joiner.joined(grammar.rules[name]) if grammar.is_scannerless else None
             rules[name] = grammar.rules[name] if rule is None else rule
             if isinstance(rule, Text) and not recurs and _is_small(rule):
                 texts[name] = rule
@@ -106,54 +115,70 @@ def _rules_in(expression: Expression) -> dict[str, None]:
     return found
 
 
-def _joined(expression: Expression, texts: dict[str, Text]) -> Expression:
-    """The expression with the texts of rules in place, and neighbouring texts joined."""
-    match expression:
-        case Text():
-            return expression
-        case Reference(rule):
-            return texts.get(rule, expression)
-        case Repeated(part, minimum, maximum):
-            inside = _joined(part, texts)
-            if isinstance(inside, Text):
-                node = Repetition(inside.node, minimum, maximum)
-                return Text(node, _JOINED)
-            return Repeated(inside, minimum, maximum)
-        case Series(parts):
-            return _joined_series([_joined(part, texts) for part in parts])
-        case Options(options):
-            return _joined_options([_joined(option, texts) for option in options])
+class _Joiner:
+    """Puts texts of rules in place, and joins those that are neighbours."""
 
+    def __init__(self) -> None:
+        self.texts: dict[str, Text] = {}
+        """By rule, the text that stands for it in other rules."""
+        self._num_joined = 0
 
-def _joined_series(parts: list[Expression]) -> Expression:
-    result: list[Expression] = []
-    run: list[Text] = []
-    for part in _flat(parts):
-        if isinstance(part, Text):
-            run.append(part)
-            continue
+    def joined(self, expression: Expression) -> Expression:
+        """The expression with the texts of rules in place, and neighbouring texts joined.
+
+        Raises:
+            LimitExceededError: the texts that are copied become too many.
+        """
+        match expression:
+            case Text():
+                return expression
+            case Reference(rule):
+                return self.texts.get(rule, expression)
+            case Repeated(part, minimum, maximum):
+                inside = self.joined(part)
+                if isinstance(inside, Text):
+                    node = Repetition(inside.node, minimum, maximum)
+                    return Text(node, _JOINED)
+                return Repeated(inside, minimum, maximum)
+            case Series(parts):
+                return self._series([self.joined(part) for part in parts])
+            case Options(options):
+                return self._options([self.joined(option) for option in options])
+
+    def _series(self, parts: list[Expression]) -> Expression:
+        result: list[Expression] = []
+        run: list[Text] = []
+        for part in _flat(parts):
+            if isinstance(part, Text):
+                run.append(part)
+                continue
+            if run:
+                result.append(self._one_text(concatenation, run))
+                run = []
+            result.append(part)
         if run:
-            result.append(_one_text(concatenation, run))
-            run = []
-        result.append(part)
-    if run:
-        result.append(_one_text(concatenation, run))
-    if not result:
-        return _EMPTY_TEXT
-    return result[0] if len(result) == 1 else Series(tuple(result))
+            result.append(self._one_text(concatenation, run))
+        if not result:
+            return _EMPTY_TEXT
+        return result[0] if len(result) == 1 else Series(tuple(result))
 
+    def _options(self, options: list[Expression]) -> Expression:
+        texts = [option for option in options if isinstance(option, Text)]
+        others = [option for option in options if not isinstance(option, Text)]
+        joined: list[Expression] = [self._one_text(alternation, texts)] if texts else []
+        joined += others
+        return joined[0] if len(joined) == 1 else Options(tuple(joined))
 
-def _joined_options(options: list[Expression]) -> Expression:
-    texts = [option for option in options if isinstance(option, Text)]
-    others = [option for option in options if not isinstance(option, Text)]
-    joined: list[Expression] = [_one_text(alternation, texts)] if texts else []
-    joined += others
-    return joined[0] if len(joined) == 1 else Options(tuple(joined))
-
-
-def _one_text(join: Callable[[list[Node]], Node], texts: list[Text]) -> Text:
-    """Some texts as one; a single one keeps its name."""
-    return texts[0] if len(texts) == 1 else Text(join([text.node for text in texts]), _JOINED)
+    def _one_text(self, join: Callable[[list[Node]], Node], texts: list[Text]) -> Text:
+        """Some texts as one; a single one keeps its name."""
+        if len(texts) == 1:
+            return texts[0]
+        self._num_joined += sum([num_parts(text.node) for text in texts])
+        if self._num_joined > MAX_JOINED_PARTS:
+            raise LimitExceededError(
+                "max_joined_parts", MAX_JOINED_PARTS, "a grammar with its rules in place"
+            )
+        return Text(join([text.node for text in texts]), _JOINED)
 
 
 def _flat(parts: list[Expression]) -> list[Expression]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from grammars.automata.pattern_ast import Repetition
 from grammars.cfg.components import strong_components
+from grammars.cfg.inlining import MAX_JOINED_PARTS
 from grammars.cfg.syntax import (
     MAX_NESTING,
     Options,
@@ -15,6 +16,7 @@ from grammars.cfg.syntax import (
     Text,
     alternation,
     concatenation,
+    num_parts,
 )
 from grammars.cfg.terminals import depth, num_copies
 from grammars.errors import LimitExceededError
@@ -50,6 +52,7 @@ class LarkTerminals:
         self._priorities: dict[str, int] = {}
         self._uses: dict[str, int] = {}
         self._known: dict[str, _Sized] = {}
+        self._num_joined = 0
 
     def define(self, name: str, body: Expression, priority: int) -> None:
         """Define a terminal, once."""
@@ -132,6 +135,11 @@ class LarkTerminals:
                 copies = max(minimum, 1 if maximum is None else maximum)
                 total = 1 + sized[0].num_copies * copies
                 return _Sized(Text(node, "text"), total, 1 + sized[0].depth)
+        self._num_joined += sum([num_parts(part.text.node) for part in sized])
+        if self._num_joined > MAX_JOINED_PARTS:
+            raise LimitExceededError(
+                "max_joined_parts", MAX_JOINED_PARTS, "the set of all terminals"
+            )
         total = 1 + sum(part.num_copies for part in sized)
         deepest = 1 + max((part.depth for part in sized), default=0)
         return _Sized(Text(node, "text"), total, deepest)

@@ -111,6 +111,15 @@ def concatenation(nodes: list[Node]) -> Node:
     return flat[0] if len(flat) == 1 else Concatenation(tuple(flat))
 
 
+def num_parts(node: Node) -> int:
+    """What it takes to join a node with others: its parts or options are copied."""
+    match node:
+        case Concatenation(nodes) | Alternation(nodes):
+            return 1 + len(nodes)
+        case _:
+            return 1
+
+
 def alternation(nodes: list[Node]) -> Node:
     """Any of the pattern nodes, without alternations inside alternations."""
     flat: list[Node] = []
