@@ -10,7 +10,8 @@ class CompileLimits:
     """Budgets in counted work units, never in seconds.
 
     Args:
-        max_states: states of any one DFA (a pattern, an enum, a lexer).
+        max_states: states of any one DFA (a pattern, an enum, a lexer), and of all terminals of a
+            context-free grammar together; much work or a large table counts as more states.
         max_schema_nodes: distinct schema nodes (subschemas and conjunctions of them) evaluated.
         max_alternatives: object or array shapes of one value, side by side as in `anyOf`.
         max_products: shapes that a combination of unions comes to (`allOf` of `anyOf`, `oneOf` with

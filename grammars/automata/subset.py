@@ -85,10 +85,18 @@ class SubsetTable:
         return np.repeat(np.arange(num_states, dtype=np.int32), np.diff(self.set_start))
 
 
-def determinise(nfa: Nfa, *, max_states: int, what: str) -> SubsetTable:
+def determinise(
+    nfa: Nfa, *, max_states: int, what: str, max_steps: int | None = None
+) -> SubsetTable:
     """Make `nfa` deterministic; every state but DEAD can reach an accepting one.
 
     NFA states from which nothing is accepted are dropped first, so no dead state comes out.
+
+    Args:
+        nfa: the automaton.
+        max_states: deterministic states at most.
+        what: it is, in errors.
+        max_steps: NFA steps at most; None: WORK_PER_STATE for each state of the limit.
 
     Raises:
         LimitExceededError: more than `max_states` states, or sets so large that they cost as much.
@@ -108,7 +116,7 @@ def determinise(nfa: Nfa, *, max_states: int, what: str) -> SubsetTable:
         _NO_GROUPS if nfa.group is None else nfa.group,
         _NO_GROUPS if nfa.rank is None else nfa.rank,
         max_states,
-        WORK_PER_STATE * max_states,
+        WORK_PER_STATE * max_states if max_steps is None else max_steps,
     )
     if start < 0:
         raise LimitExceededError("max_states", max_states, what)

@@ -10,20 +10,20 @@ of a character that would go on (`part_characters`).
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from grammars.automata.classes import build_dfa
 from grammars.automata.dfa import DEAD, NO_LABEL, NUM_BYTES
-from grammars.automata.lexer import dfa_edges
 from grammars.automata.minimise import FIRST_ACCEPTING_KIND, minimise_table
 from grammars.automata.operations import minimise
-from grammars.automata.subset import Nfa, determinise
-from grammars.cfg.follow import bit_set
+from grammars.automata.subset import determinise
+from grammars.cfg.follow import members
 from grammars.cfg.part_characters import PartCharacters
+from grammars.cfg.terminal_pool import TerminalPool
+from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from grammars.cfg.network import Network
     from grammars.cfg.parsing import Scan
     from grammars.cfg.spelling import Spelling
+    from grammars.cfg.terminal_pool import EndedTerminals, Union
+
+_LEXER: Final = "the lexer of a grammar state"
 
 
 class Open(NamedTuple):
@@ -88,11 +91,11 @@ class LexerTable:
     ) -> None:
         self._network = network
         self._follows = follows
+        self._pool = TerminalPool(network.terminals)
         self._part_characters = PartCharacters(spelling, max_states)
         self._max_states = max_states
         self._lexers: dict[tuple[Scan, ...], ScanLexer] = {}
         self._advanced: dict[tuple[ScanLexer, bytes], ScanLexer | None] = {}
-        self._edges: dict[int, NDArray[np.int32]] = {}
 
     def find(self, scans: Iterable[Scan]) -> ScanLexer:
         """The lexer of some scans, at least one.
@@ -119,115 +122,70 @@ class LexerTable:
         return self._advanced[key]
 
     def _build(self, scans: tuple[Scan, ...]) -> ScanLexer:
-        nfa, atom_of_byte, bases = self._nfa(scans)
-        table = determinise(nfa, max_states=self._max_states, what="the lexer of a grammar state")
-        number: dict[Label, int] = {}
-        labels = np.zeros(len(table.next_state), np.int32)
-        next_state = table.next_state.copy()
-        for state, label, is_cut in self._accepting(table, atom_of_byte, scans, bases):
-            labels[state] = number.setdefault(label, len(number) + 1)
-            if is_cut:
-                next_state[state] = DEAD
-        meanings = list(number)
-        atoms = atom_of_byte
-        start = table.start
+        union = self._pool.union([scan.terminal for scan in scans], [scan.lexer for scan in scans])
+        table = determinise(union.nfa, max_states=self._max_states, what=_LEXER)
+        labels, next_state, meanings = self._labelled(table, union, scans)
+        atoms = union.atom_of_symbol
         if not self._network.is_scannerless:
-            told = self._part_characters.with_prefixes(next_state, labels, start, atom_of_byte)
+            told = self._part_characters.with_prefixes(next_state, labels, atoms)
             if told is not None:
-                next_state, labels, start, prefixes = told
+                next_state, labels, prefixes = told
                 atoms = np.arange(NUM_BYTES, dtype=np.int32)
                 meanings += [
                     replace(meanings[prefix.label - 1], prefix=prefix.data) for prefix in prefixes
                 ]
         kinds = np.where(labels == NO_LABEL, 0, labels + FIRST_ACCEPTING_KIND)
-        minimal = minimise_table(next_state, start, kinds.astype(np.int32))
+        minimal = minimise_table(next_state, table.start, kinds.astype(np.int32))
         used, renumbered = np.unique(labels[minimal.old_state], return_inverse=True)
         dfa = build_dfa(minimal.next_state, atoms, renumbered.astype(np.int32), minimal.start)
         return ScanLexer(dfa, tuple(meanings[label - 1] for label in used.tolist() if label))
 
-    def _nfa(self, scans: tuple[Scan, ...]) -> tuple[Nfa, NDArray[np.int32], NDArray[np.int32]]:
-        """A copy of each terminal, the atom of each byte, and where the copies begin."""
-        sizes = [self._network.terminals[scan.terminal].num_states for scan in scans]
-        bases = np.cumsum([1, *sizes], dtype=np.int32)  # state 0 begins them all
-        parts = []
-        accepting = np.zeros(bases[-1], np.bool_)
-        for scan, base in zip(scans, bases.tolist(), strict=False):
-            edges = self._terminal_edges(scan.terminal) + np.array([[base], [0], [0], [base]])
-            begin = edges[:, edges[0] == base + scan.lexer]  # a start that does not accept
-            begin[0] = 0
-            parts += [begin, edges]
-            dfa = self._network.terminals[scan.terminal]
-            accepting[base : base + dfa.num_states] = dfa.label != NO_LABEL
-        source, low, high, target = np.concatenate(parts, axis=1).astype(np.int32)
-        is_first = np.zeros(NUM_BYTES + 1, np.int32)
-        is_first[low] = 1
-        is_first[high + 1] = 1
-        is_first[0] = 0
-        atom_of_byte = np.cumsum(is_first[:NUM_BYTES], dtype=np.int32)
-        no_edges = np.zeros(0, np.int32)
-        nfa = Nfa(
-            num_states=int(bases[-1]),
-            start=0,
-            epsilon_source=no_edges,
-            epsilon_target=no_edges,
-            source=np.ascontiguousarray(source),
-            low=atom_of_byte[low],
-            high=atom_of_byte[high],
-            target=np.ascontiguousarray(target),
-            accepting=accepting,
-            num_symbols=int(atom_of_byte[-1]) + 1,
-        )
-        return nfa, atom_of_byte, bases
+    def _labelled(
+        self, table: SubsetTable, union: Union, scans: tuple[Scan, ...]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], list[Label]]:
+        """The label of each state, the table with cut states closed, and what the labels mean.
 
-    def _terminal_edges(self, terminal: int) -> NDArray[np.int32]:
-        known = self._edges.get(terminal)
-        if known is None:
-            dfa = self._network.terminals[terminal]
-            known = self._edges[terminal] = dfa_edges(dfa.symbol_class, dfa.next_state)
-        return known
-
-    def _accepting(
-        self,
-        table: SubsetTable,
-        atom_of_byte: NDArray[np.int32],
-        scans: tuple[Scan, ...],
-        bases: NDArray[np.int32],
-    ) -> Iterable[tuple[int, Label, bool]]:
-        """The states that accept, what their label means, and whether they are cut."""
-        copies = np.searchsorted(bases, table.set_items, side="right") - 1
-        insides = table.set_items - bases[copies]
-        members: defaultdict[int, list[tuple[Scan, int]]] = defaultdict(list)
-        for state, copy, inside in zip(
-            table.state_of_item().tolist(), copies.tolist(), insides.tolist(), strict=True
-        ):
-            if copy >= 0:
-                members[state].append((scans[copy], inside))
-        for state, parts in members.items():
-            ended = tuple(
-                scan for scan, inside in parts if self._dfa(scan).label[inside] != NO_LABEL
-            )
-            if not ended:
-                continue
-            is_cut = self._is_cut(table.next_state[state], atom_of_byte, ended)
-            opened = tuple(
-                Open(scan, inside)
-                for scan, inside in parts
-                if is_cut and (self._dfa(scan).next_state[inside] != DEAD).any()
-            )
-            yield state, Label(ended, opened), is_cut
-
-    def _is_cut(
-        self, row: NDArray[np.int32], atom_of_byte: NDArray[np.int32], ended: tuple[Scan, ...]
-    ) -> bool:
-        """Whether a byte could go on with a terminal and as well follow one that has ended."""
+        Raises:
+            LimitExceededError: there is too much to tell apart.
+        """
+        ended = union.ended(table)
+        self._check(ended.num_members)
+        meanings = [Label(tuple([scans[i] for i in places.tolist()]), ()) for places in ended.sets]
+        labels = np.zeros(len(table.next_state), np.int32)
+        labels[ended.states] = ended.set_of_state + 1
         if not self._network.is_scannerless:
-            return False
-        follow = 0
-        for scan in ended:
-            follow |= self._follows[scan.terminal]
-        if not follow:
-            return False
-        return bool(bit_set(row[atom_of_byte] != DEAD) & follow)
+            return labels, table.next_state, meanings
+        next_state = table.next_state.copy()
+        numbers = {meaning: i for i, meaning in enumerate(meanings, 1)}
+        num_opened = 0
+        for state in self._cut_states(table, union, ended, meanings).tolist():
+            inside = table.set_items[table.set_start[state] : table.set_start[state + 1]]
+            inside = inside[union.has_edges(inside)]
+            num_opened += len(inside)
+            self._check(num_opened)
+            opened = [
+                Open(scans[place], int(item - union.bases[place]))
+                for item, place in zip(inside, union.places(inside).tolist(), strict=True)
+            ]
+            cut = replace(meanings[labels[state] - 1], opened=tuple(opened))
+            labels[state] = numbers.setdefault(cut, len(numbers) + 1)
+            next_state[state] = DEAD
+        return labels, next_state, list(numbers)
 
-    def _dfa(self, scan: Scan) -> Dfa:
-        return self._network.terminals[scan.terminal]
+    def _cut_states(
+        self, table: SubsetTable, union: Union, ended: EndedTerminals, meanings: list[Label]
+    ) -> NDArray[np.int32]:
+        """The states in which a byte could go on with a terminal and as well follow one."""
+        is_followed = np.zeros((len(meanings), table.next_state.shape[1]), np.bool_)
+        for followed, meaning in zip(is_followed, meanings, strict=True):
+            follow = 0
+            for scan in meaning.ended:
+                follow |= self._follows[scan.terminal]
+            followed[union.atom_of_symbol[list(members(follow))]] = True
+        is_live = table.next_state[ended.states] != DEAD
+        is_cut: NDArray[np.bool_] = (is_live & is_followed[ended.set_of_state]).any(axis=1)
+        return ended.states[is_cut]
+
+    def _check(self, num_members: int) -> None:
+        if num_members > self._max_states:
+            raise LimitExceededError("max_states", self._max_states, _LEXER)

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grammars.cfg.follow import Follows, members
-from grammars.cfg.overlaps import MAX_TABLE_ENTRIES, Overlaps, live_letters
+from grammars.cfg.overlaps import Overlaps, live_letters
 from grammars.cfg.rule_nfa import is_call
 from grammars.cfg.spelling import Letters
-from grammars.cfg.terminals import terminal_dfa
+from grammars.cfg.terminals import TerminalMaker
 from grammars.errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -48,12 +48,9 @@ class _Check:
     def __init__(self, network: Network, max_states: int) -> None:
         self._network = network
         letters = Letters(text.node for text in network.texts)
-        num_states = min(max_states, MAX_TABLE_ENTRIES // letters.num_symbols)
-        terminals = [
-            terminal_dfa(text.node, letters, max_states=num_states, missing_bytes=frozenset())
-            for text in network.texts
-        ]
-        self._overlaps = Overlaps(terminals, max_states)
+        maker = TerminalMaker(letters, max_states=max_states)
+        terminals = [maker.make(text.node) for text in network.texts]
+        self._overlaps = Overlaps(terminals)
         self._first = [
             live_letters(dfa, np.arange(dfa.num_states) == dfa.start) for dfa in terminals
         ]

@@ -15,7 +15,7 @@ from grammars.cfg.inlining import inline
 from grammars.cfg.productive import find_texts
 from grammars.cfg.rule_nfa import Edge, RuleNfa, is_call, rule_dfa
 from grammars.cfg.sequences import find_sequence, sequence_edges
-from grammars.cfg.terminals import NFA_STATES_PER_STATE, is_nullable, num_copies, terminal_dfa
+from grammars.cfg.terminals import TerminalMaker, is_nullable
 from grammars.errors import LimitExceededError, UnsatisfiableError
 
 if TYPE_CHECKING:
@@ -116,36 +116,28 @@ class _Terminals:
     def __init__(
         self, limits: CompileLimits, missing_bytes: frozenset[int], spelling: Spelling
     ) -> None:
-        self._limits = limits
-        self._spelling = spelling
+        self._max_terminals = limits.max_terminals
+        self._maker = TerminalMaker(
+            spelling, max_states=limits.max_states, missing_bytes=missing_bytes
+        )
         self.dfas: list[Dfa] = []
         self.texts: list[Text] = []
         self._numbers: dict[Text, tuple[int, bool]] = {}
-        self._missing_bytes = missing_bytes
-        self._num_copies = 0
+        self._seen: dict[int, tuple[Text, tuple[int, bool]]] = {}  # by id: a hash reads all of it
 
     def add(self, text: Text) -> tuple[int, bool]:
         """The number of a text, and whether it may be empty."""
+        seen = self._seen.get(id(text))
+        if seen is not None:
+            return seen[1]
         known = self._numbers.get(text)
         if known is None:
-            if len(self.dfas) == self._limits.max_terminals:
-                raise LimitExceededError("max_terminals", self._limits.max_terminals, "a grammar")
-            self._num_copies += num_copies(text.node)
-            granted = NFA_STATES_PER_STATE * self._limits.max_states
-            if self._num_copies > granted:
-                raise LimitExceededError(
-                    "max_states", self._limits.max_states, "the set of all terminals"
-                )
-            known = self._numbers[text] = (len(self.dfas), is_nullable(text.node))
+            if len(self.dfas) == self._max_terminals:
+                raise LimitExceededError("max_terminals", self._max_terminals, "a grammar")
+            self.dfas.append(self._maker.make(text.node))
             self.texts.append(text)
-            self.dfas.append(
-                terminal_dfa(
-                    text.node,
-                    self._spelling,
-                    max_states=self._limits.max_states,
-                    missing_bytes=self._missing_bytes,
-                )
-            )
+            known = self._numbers[text] = (len(self.texts) - 1, is_nullable(text.node))
+        self._seen[id(text)] = text, known  # which keeps the text, and so its id
         return known
 
 

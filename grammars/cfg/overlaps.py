@@ -6,9 +6,9 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from grammars.automata.dfa import DEAD
-from grammars.automata.lexer import LexerBuilder
 from grammars.cfg.follow import bit_set, members
-from grammars.errors import LimitExceededError
+from grammars.cfg.state_budget import StateBudget
+from grammars.cfg.terminal_pool import TerminalPool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,11 +19,8 @@ if TYPE_CHECKING:
     from grammars.automata.dfa import Dfa
     from grammars.cfg.follow import LetterSet, TerminalSet
 
-MAX_TABLE_ENTRIES: Final = 1 << 24
-"""States times letters of one such lexer: 64 MiB."""
-
-MAX_COMPARED_STATES: Final = 1_000_000
-"""States of the terminals in all sets of one grammar."""
+MAX_COMPARED_STATES: Final = 400_000
+"""States of the lexers of all sets of one grammar."""
 
 
 class Overlap(NamedTuple):
@@ -43,21 +40,21 @@ class Overlaps:
 
     Args:
         terminals: their automata over letters.
-        max_states: deterministic states of one lexer.
     """
 
-    def __init__(self, terminals: Sequence[Dfa], max_states: int) -> None:
+    def __init__(self, terminals: Sequence[Dfa]) -> None:
         self._terminals = terminals
-        num_letters = max(len(dfa.symbol_class) for dfa in terminals)
-        self._max_states = min(max_states, MAX_TABLE_ENTRIES // num_letters)
-        self._num_compared = 0
+        self._pool = TerminalPool(terminals)
+        self._budget = StateBudget(
+            MAX_COMPARED_STATES, "a comparison of all terminals", limit="max_compared_states"
+        )
         self._known: dict[TerminalSet, Overlap] = {}
 
     def of(self, terminals: TerminalSet) -> Overlap:
         """What the terminals of a set have in common.
 
         Raises:
-            LimitExceededError: their lexer needs too many states, or all such lexers together.
+            LimitExceededError: all such lexers together need too many states.
         """
         known = self._known.get(terminals)
         if known is None:
@@ -65,23 +62,36 @@ class Overlaps:
         return known
 
     def _find(self, terminals: TerminalSet) -> Overlap:
-        builder = LexerBuilder(self._max_states)
-        for terminal in members(terminals):
-            self._num_compared += self._terminals[terminal].num_states
-            end = builder.embed(LexerBuilder.start, self._terminals[terminal])
-            builder.accept(end, terminal)
-        if self._num_compared > MAX_COMPARED_STATES:
-            raise LimitExceededError(
-                "max_compared_states", MAX_COMPARED_STATES, "a comparison of all terminals"
-            )
-        lexer = builder.determinise()
+        numbers = list(members(terminals))
+        union = self._pool.union(numbers, [self._terminals[number].start for number in numbers])
+        table = self._budget.determinise(union.nfa)
+        ended = union.ended(table)
+        if ended.num_members > MAX_COMPARED_STATES:
+            raise self._budget.used_up()
+        letters = _letter_sets(table.next_state[ended.states] != DEAD, union.atom_of_symbol)
         reads_on: defaultdict[int, LetterSet] = defaultdict(int)
-        for label, ended in enumerate(lexer.items, 1):
-            letters = live_letters(lexer.dfa, lexer.dfa.label == label)
-            for terminal in ended:
-                reads_on[terminal] |= letters
-        same_text = sorted(tuple(sorted(ended)) for ended in lexer.items if len(ended) > 1)
-        return Overlap(tuple(same_text), dict(reads_on))
+        for number, read in set(zip(ended.set_of_state.tolist(), letters, strict=True)):
+            for place in ended.sets[number].tolist():
+                reads_on[numbers[place]] |= read
+        same_text = (tuple([numbers[place] for place in places]) for places in ended.sets)
+        return Overlap(tuple(sorted(same for same in same_text if len(same) > 1)), dict(reads_on))
+
+
+def _letter_sets(leads_on: NDArray[np.bool_], atom_of_symbol: NDArray[np.int32]) -> list[LetterSet]:
+    """The letters that lead on, for each state.
+
+    Args:
+        leads_on: bool, (num_states, num_atoms).
+        atom_of_symbol: int32, (num_letters,).
+    """
+    known: dict[bytes, LetterSet] = {}
+    found = []
+    for row in leads_on:
+        key = row.tobytes()
+        if key not in known:
+            known[key] = bit_set(row[atom_of_symbol])
+        found.append(known[key])
+    return found
 
 
 def live_letters(dfa: Dfa, is_chosen: NDArray[np.bool_]) -> LetterSet:

@@ -8,7 +8,7 @@ it fires: the terminal had ended before the character, and what follows reads it
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grammars.cfg.spelling import Spelling
+
+MAX_ROWS: Final = 1 << 16
+"""Rows of all bytes in one lexer: 64 MiB."""
 
 
 class Prefix(NamedTuple):
@@ -39,15 +42,14 @@ class Told(NamedTuple):
     """A table over bytes.
 
     Args:
-        next_state: int32, (num_states, 256).
+        next_state: int32, (num_states, 256); the states there were, and after them those in the
+            middle of a character.
         labels: int32, (num_states,); the old ones, and after them one for each prefix.
-        start: the initial state.
         prefixes: in the order of their labels.
     """
 
     next_state: NDArray[np.int32]
     labels: NDArray[np.int32]
-    start: int
     prefixes: list[Prefix]
 
 
@@ -60,16 +62,18 @@ class PartCharacters:
     """
 
     def __init__(self, spelling: Spelling, max_states: int) -> None:
-        self._characters = terminal_dfa(
-            any_character(), spelling, max_states=max_states, missing_bytes=frozenset()
-        )
+        character = terminal_dfa(any_character(), spelling, max_states=max_states)
+        self._start = character.start
+        self._after = character.next_state[:, character.symbol_class[:NUM_BYTES]]
+        self._is_inside = character.label == NO_LABEL
+        self._is_inside[[DEAD, self._start]] = False
+        self._order = _inner_first(self._after, self._is_inside)
         self._max_states = max_states
 
     def with_prefixes(
         self,
         next_state: NDArray[np.int32],
         labels: NDArray[np.int32],
-        start: int,
         atom_of_byte: NDArray[np.int32],
     ) -> Told | None:
         """The lexer with a label in the middle of each character that might not go on.
@@ -77,7 +81,6 @@ class PartCharacters:
         Args:
             next_state: int32, (num_states, num_atoms).
             labels: int32, (num_states,).
-            start: the initial state.
             atom_of_byte: int32, (256,).
 
         Returns:
@@ -86,62 +89,74 @@ class PartCharacters:
         Raises:
             LimitExceededError: it needs more than `max_states` states.
         """
-        by_byte = next_state[:, atom_of_byte]
-        whole: dict[tuple[int, int], bool] = {}
-        numbers: dict[tuple[int, Prefix | None], int] = {}
-        order: list[tuple[int, Prefix | None]] = []
-
-        def number(state: int, prefix: Prefix | None) -> int:
-            key = (state, prefix)
-            if key not in numbers:
-                numbers[key] = len(order) + 1
-                order.append(key)
-                if len(order) >= self._max_states:
-                    raise LimitExceededError("max_states", self._max_states, "a lexer")
-            return numbers[key]
-
-        number(start, None)
-        rows = [np.zeros(NUM_BYTES, np.int32)]
-        for state, prefix in order:
-            row = np.zeros(NUM_BYTES, np.int32)
-            label = int(labels[state]) if prefix is None else prefix.label
-            read = b"" if prefix is None else prefix.data
-            character = self._characters.run(read)
-            for byte in np.flatnonzero(by_byte[state]).tolist():
-                target = int(by_byte[state, byte])
-                inside = self._characters.step(character, byte) if label else DEAD
-                is_inside = inside != DEAD and self._characters.label[inside] == NO_LABEL
-                told = None
-                if is_inside and not self._goes_on(target, inside, by_byte, whole):
-                    told = Prefix(label, read + bytes([byte]))
-                row[byte] = number(target, told)
-            rows.append(row)
-        prefixes = list(dict.fromkeys(prefix for _, prefix in order if prefix is not None))
-        if not prefixes:
+        goes_on = self._goes_on(next_state, atom_of_byte)
+        first_bytes = np.flatnonzero(self._is_inside[self._after[self._start]])
+        labelled = np.flatnonzero(labels)
+        target = next_state[labelled][:, atom_of_byte[first_bytes]]
+        is_told = ~goes_on[self._after[self._start, first_bytes], target].all(axis=1)
+        if not is_told.any():
             return None
-        first = int(labels.max()) + 1
-        label_of = {prefix: first + i for i, prefix in enumerate(prefixes)}
-        told_labels = [NO_LABEL]
-        told_labels += [int(labels[s]) if p is None else label_of[p] for s, p in order]
-        return Told(np.stack(rows), np.array(told_labels, np.int32), 1, prefixes)
+        by_byte = next_state[:, atom_of_byte]
+        rows = list(by_byte.copy())
+        number: dict[tuple[int, Prefix], int] = {}  # old state and what it remembers -> new state
+        pending = [
+            (rows[state], self._start, Prefix(int(labels[state]), b""))
+            for state in labelled[is_told].tolist()
+        ]
+        for row, character, (label, data) in pending:  # grows while it is read
+            inside = self._after[character]
+            for byte in (~goes_on[inside, row]).nonzero()[0].tolist():
+                key = (int(row[byte]), Prefix(label, data + bytes([byte])))
+                if key not in number:
+                    number[key] = len(rows)
+                    rows.append(by_byte[key[0]].copy())
+                    pending.append((rows[-1], int(inside[byte]), key[1]))
+                    self._check(len(rows))
+                row[byte] = number[key]
+        prefixes = list(dict.fromkeys(prefix for _, prefix in number))
+        label_of = {prefix: i for i, prefix in enumerate(prefixes, int(labels.max()) + 1)}
+        new_labels = np.array([label_of[prefix] for _, prefix in number], np.int32)
+        return Told(np.stack(rows), np.concatenate((labels, new_labels)), prefixes)
 
     def _goes_on(
-        self,
-        state: int,
-        character: int,
-        by_byte: NDArray[np.int32],
-        whole: dict[tuple[int, int], bool],
-    ) -> bool:
-        """Whether every character with this beginning goes on from a state."""
-        key = (state, character)
-        if key not in whole:
-            whole[key] = all(
-                by_byte[state, byte] != DEAD
-                and (
-                    self._characters.label[after] != NO_LABEL
-                    or self._goes_on(int(by_byte[state, byte]), after, by_byte, whole)
+        self, next_state: NDArray[np.int32], atom_of_byte: NDArray[np.int32]
+    ) -> NDArray[np.bool_]:
+        """Whether every character goes on from a state that has begun in a certain way.
+
+        Returns:
+            bool, (num_character_states, num_states); where a character is not under way, and in
+            DEAD, True.
+        """
+        goes_on = np.ones((len(self._after), len(next_state)), np.bool_)
+        for character in self._order:
+            after = self._after[character]
+            ways = set(
+                zip(
+                    atom_of_byte[after != DEAD].tolist(), after[after != DEAD].tolist(), strict=True
                 )
-                for byte in range(NUM_BYTES)
-                if (after := self._characters.step(character, byte)) != DEAD
             )
-        return whole[key]
+            for atom, inside in ways:
+                target = next_state[:, atom]
+                goes_on[character] &= (target != DEAD) & goes_on[inside, target]
+            goes_on[character, DEAD] = True
+        return goes_on
+
+    def _check(self, num_rows: int) -> None:
+        granted = min(MAX_ROWS, self._max_states)
+        if num_rows > granted:
+            raise LimitExceededError("max_states", granted, "a lexer of whole characters")
+
+
+def _inner_first(after: NDArray[np.int32], is_inside: NDArray[np.bool_]) -> list[int]:
+    """The states in the middle of a character, each behind those that it leads to."""
+    waiting = np.flatnonzero(is_inside).tolist()
+    order: list[int] = []
+    while waiting:
+        ready = [
+            state
+            for state in waiting
+            if not is_inside[after[state]][~np.isin(after[state], order)].any()
+        ]
+        order += ready
+        waiting = [state for state in waiting if state not in ready]
+    return order

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from grammars.automata.classes import build_dfa
-from grammars.automata.dfa import NO_LABEL, NUM_BYTES
-from grammars.automata.lexer import LexerBuilder
-from grammars.automata.operations import minimise
+from grammars.automata.dfa import NUM_BYTES
+from grammars.automata.minimise import FIRST_ACCEPTING_KIND, minimise_table
 from grammars.automata.pattern_ast import Alternation, Characters, Concatenation, Repetition
 from grammars.automata.speakable import without_bytes
+from grammars.cfg.character_edges import character_edges
+from grammars.cfg.state_budget import StateBudget
+from grammars.cfg.terminal_nfa import TerminalNfa
 from grammars.errors import LimitExceededError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from grammars.automata.charset import CharSet
     from grammars.automata.dfa import Dfa
     from grammars.automata.pattern_ast import Node
+    from grammars.cfg.character_edges import CharacterEdges
     from grammars.cfg.spelling import Spelling
 
 NFA_STATES_PER_STATE = 4
@@ -27,6 +30,11 @@ NFA_STATES_PER_STATE = 4
 
 BOUNDS_PER_COPY = 16
 """Bounds of ranges in a set of characters that count as one more NFA state."""
+
+MAX_CLASS_BOUNDS: Final = 60_000
+"""Bounds of ranges in all sets of characters of a grammar, each set once."""
+
+_ALL: Final = "the set of all terminals"
 
 
 def num_copies(node: Node) -> int:
@@ -39,7 +47,8 @@ def num_copies(node: Node) -> int:
         case Alternation(options):
             return 1 + sum(map(num_copies, options))
         case Repetition(part, minimum, maximum):
-            return 1 + num_copies(part) * max(minimum, 1 if maximum is None else maximum)
+            copies = max(minimum, 1 if maximum is None else maximum)
+            return 1 + max(1, num_copies(part)) * copies  # an empty part is looked at each time
         case _:
             raise _not_regular(node)
 
@@ -68,90 +77,74 @@ def is_nullable(node: Node) -> bool:
             return False
 
 
-def terminal_dfa(
-    node: Node, spelling: Spelling, *, max_states: int, missing_bytes: frozenset[int]
-) -> Dfa:
-    """The non-empty texts of a node; label 1, minimal. It may be empty.
+class TerminalMaker:
+    """Makes the terminals of one grammar in one spelling, within one budget.
 
     Args:
-        node: of characters, concatenations, alternations and repetitions.
-        spelling: of its characters.
-        max_states: deterministic states at most.
+        spelling: of characters.
+        max_states: deterministic states of all terminals together.
         missing_bytes: bytes that the vocabulary cannot spell; no text with one is read.
-
-    Raises:
-        LimitExceededError: it needs more than `max_states` states.
-        UnsupportedError: an anchor or another assertion, which is no text.
     """
-    if num_copies(node) > NFA_STATES_PER_STATE * max_states:
-        raise LimitExceededError("max_states", max_states, "a terminal of the grammar")
-    word = _word(node, spelling)
-    if word:
-        return without_bytes(_word_dfa(word), missing_bytes)
-    builder = _TerminalBuilder(max_states, spelling)
-    builder.accept(builder.add(node, LexerBuilder.start), 0)
-    dfa = builder.determinise().dfa
-    return without_bytes(minimise(_non_empty(dfa)), missing_bytes)
 
-
-class _TerminalBuilder(LexerBuilder):
-    """Thompson's construction (CACM 11(6), 1968)."""
-
-    def __init__(self, max_states: int, spelling: Spelling) -> None:
-        super().__init__(max_states)
+    def __init__(
+        self, spelling: Spelling, *, max_states: int, missing_bytes: frozenset[int] = frozenset()
+    ) -> None:
         self._spelling = spelling
+        self._missing_bytes = missing_bytes
+        self._budget = StateBudget(max_states, _ALL)
+        self._copies_left = NFA_STATES_PER_STATE * max_states
+        self._bounds_left = MAX_CLASS_BOUNDS
+        self._edges: dict[CharSet, CharacterEdges] = {}
 
-    def add(self, node: Node, state: int) -> int:
-        """Read `node` from `state` on; the state after it. No edge is ever added into `state`."""
-        match node:
-            case Characters(members):
-                return self._characters(members, state)
-            case Concatenation(parts):
-                return self._concatenation(parts, state)
-            case Alternation(options):
-                after = self.new_state()
-                for option in options:
-                    self.epsilon(self.add(option, state), after)
-                return after
-            case Repetition():
-                return self._repetition(node, state)
-            case _:
-                raise _not_regular(node)
+    def make(self, node: Node) -> Dfa:
+        """The non-empty texts of a node; label 1, minimal. It may be empty.
 
-    def _characters(self, members: CharSet, state: int) -> int:
-        after = self.new_state()
-        for sequence in self._spelling.sequences(members):
-            inside = state
-            for first, last in sequence:
-                inside = self.range(inside, first, last)
-            self.epsilon(inside, after)
-        return after
+        Args:
+            node: of characters, concatenations, alternations and repetitions.
 
-    def _concatenation(self, parts: tuple[Node, ...], state: int) -> int:
-        word = bytearray()  # a run of single characters is one literal
-        for part in parts:
-            symbols = _symbols(part, self._spelling)
-            if symbols and max(symbols) < NUM_BYTES:
-                word += bytes(symbols)
-                continue
-            state = self.add(part, self.literal(state, bytes(word)))
-            word.clear()
-        return self.literal(state, bytes(word))
+        Raises:
+            LimitExceededError: it needs more than is left of the states, or of the ranges.
+            UnsupportedError: an anchor or another assertion, which is no text.
+        """
+        self._copies_left -= num_copies(node)
+        if self._copies_left < 0:
+            raise self._budget.used_up()
+        word = _word(node, self._spelling)
+        if not word:
+            return without_bytes(self._constructed(node), self._missing_bytes)
+        self._budget.spend(len(word), len(set(word)))
+        return without_bytes(_word_dfa(word), self._missing_bytes)
 
-    def _repetition(self, node: Repetition, state: int) -> int:
-        for _ in range(node.minimum):
-            state = self.add(node.part, state)
-        if node.maximum is None:
-            loop = self.new_state()
-            self.epsilon(state, loop)
-            self.epsilon(self.add(node.part, loop), loop)
-            return loop
-        after = self.new_state()
-        for _ in range(node.maximum - node.minimum):
-            self.epsilon(state, after)
-            state = self.add(node.part, state)
-        self.epsilon(state, after)
-        return after
+    def _constructed(self, node: Node) -> Dfa:
+        builder = TerminalNfa(self._spelling, self._edges_of, self._budget)
+        end = builder.add(node, 0)
+        nfa, atom_of_symbol = builder.nfa(end)
+        table = self._budget.determinise(nfa)
+        kind = np.zeros(len(table.next_state) + 1, np.int32)
+        kind[table.state_of_item()[table.set_items == end]] = FIRST_ACCEPTING_KIND
+        start, next_state = table.start, table.next_state
+        if kind[start]:  # the empty text is none: a second start that does not accept
+            next_state = np.concatenate((next_state, next_state[start][None]))
+            start = len(next_state) - 1
+        minimal = minimise_table(next_state, start, kind[: len(next_state)])
+        label = (kind[minimal.old_state] != 0).astype(np.int32)
+        return build_dfa(minimal.next_state, atom_of_symbol, label, minimal.start)
+
+    def _edges_of(self, members: CharSet) -> CharacterEdges:
+        known = self._edges.get(members)
+        if known is None:
+            self._bounds_left -= len(members.bounds)
+            if self._bounds_left < 0:
+                raise LimitExceededError("max_class_bounds", MAX_CLASS_BOUNDS, _ALL)
+            known = self._edges[members] = character_edges(members, self._spelling)
+        return known
+
+
+def terminal_dfa(
+    node: Node, spelling: Spelling, *, max_states: int, missing_bytes: frozenset[int] = frozenset()
+) -> Dfa:
+    """One terminal by itself; see `TerminalMaker`."""
+    return TerminalMaker(spelling, max_states=max_states, missing_bytes=missing_bytes).make(node)
 
 
 def _word(node: Node, spelling: Spelling) -> list[int]:
@@ -182,15 +175,6 @@ def _word_dfa(word: list[int]) -> Dfa:
     label = np.zeros(len(word) + 2, np.int32)
     label[-1] = 1
     return build_dfa(table, atom_of_symbol, label, 1)
-
-
-def _non_empty(dfa: Dfa) -> Dfa:
-    """The texts of `dfa` but the empty one: a second start that does not accept."""
-    if dfa.label[dfa.start] == NO_LABEL:
-        return dfa
-    table = np.concatenate((dfa.next_state, dfa.next_state[dfa.start][None]))
-    symbol_class = dfa.symbol_class.astype(np.int32)
-    return build_dfa(table, symbol_class, np.append(dfa.label, np.int32(0)), len(dfa.label))
 
 
 def _not_regular(node: Node) -> UnsupportedError:

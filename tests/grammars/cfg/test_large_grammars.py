@@ -27,6 +27,13 @@ def _each(pattern: str, count: int, separator: str = "|") -> str:
     return separator.join(pattern.format(i=i) for i in range(count))
 
 
+def _each_class(count: int, num_members: int) -> str:
+    """Classes of characters that do not touch, each another."""
+    starts = (0x4000 + 2 * (i * 7919 % 4_000) for i in range(count))
+    classes = ("".join(chr(first + 4 * i) for i in range(num_members)) for first in starts)
+    return "|".join(f"[{members}]" for members in classes)
+
+
 WORKING: dict[str, tuple[Syntax, Callable[[], str]]] = {
     "a chain of names": (
         "gbnf",
@@ -40,6 +47,11 @@ WORKING: dict[str, tuple[Syntax, Callable[[], str]]] = {
     "a long literal": ("gbnf", lambda: f'root ::= "{"a" * 90_000}"'),
     "comments": ("gbnf", lambda: 'root ::= "a"\n' + "#\n" * 100_000),
     "repetitions inside repetitions": ("gbnf", lambda: 'root ::= ("a"{0,100} "b"){0,100}'),
+    "a large terminal in many places": (
+        "lark",
+        lambda: f'start: ({_each("T", 9_000)})*\nT: "{"a" * 50_000}b"',
+    ),
+    "letters of all scripts, up to a hundred": ("lark", lambda: r"start: /\p{L}{0,100}/"),
     "many terminals, again and again": (
         "lark",
         lambda: _rules(f"start: ({_each('T{i}', 3_000)})*", 'T{i}: "w{i}"', 3_000, 'X: "x"'),
@@ -83,6 +95,69 @@ REFUSED: dict[str, tuple[str, Syntax, Callable[[], str]]] = {
         "max_states",
         "lark",
         lambda: f"start: /[{''.join(chr(0x4000 + 2 * i) for i in range(20_000))}]{{2000}}/",
+    ),
+    "terminals that double their states": (
+        "max_states",
+        "gbnf",
+        lambda: 'root ::= "z"|' + _each('"{i}"[ab]*"a"[ab]{{12}}root', 1_000),
+    ),
+    "terminals of a lexer that double their states": (
+        "max_states",
+        "lark",
+        lambda: "start: " + _each("/{i}[ab]*a[ab]{{12}}/", 1_000),
+    ),
+    "any characters, one after the other": (
+        "max_states",
+        "gbnf",
+        lambda: "root ::= " + ". " * 100_000,
+    ),
+    "a literal of many different letters": (
+        "max_states",
+        "lark",
+        lambda: f'start: "{"".join(map(chr, range(0x4E00, 0x9C20)))}"',
+    ),
+    "a repetition of nothing": ("max_states", "gbnf", lambda: 'root ::= (""){1000000000} "a"'),
+    "a repetition of nothing in a regular expression": (
+        "max_states",
+        "lark",
+        lambda: "start: /(){1000000000}a/",
+    ),
+    "properties of Unicode in one regular expression": (
+        "max_grammar_parts",
+        "lark",
+        lambda: "start: /" + _each(r"[\p{{L}}{i}]", 5_000) + "/",
+    ),
+    "a long literal in any case": (
+        "max_grammar_parts",
+        "lark",
+        lambda: f'start: "{"ab" * 400_000}"i',
+    ),
+    "classes in any case": (
+        "max_grammar_parts",
+        "lark",
+        lambda: "start: /" + "".join(f"[{chr(0x100 + i)}-\u2fff]" for i in range(2_000)) + "/i",
+    ),
+    "classes of scattered characters": (
+        "max_class_bounds",
+        "gbnf",
+        lambda: "root ::= " + _each_class(2_000, 20),
+    ),
+    "a text put in place in many rules": (
+        "max_joined_parts",
+        "gbnf",
+        lambda: _rules(
+            f'root ::= "z"|{_each("{i}", 3_000)}', '{i}::=x"{i}"root', 3_000, f'x::="{"a" * 500}"'
+        ),
+    ),
+    "a terminal in many others": (
+        "max_joined_parts",
+        "lark",
+        lambda: _rules("start: A", 'B{i}: A "b"', 1_000, f'A: "{"a" * 50_000}"'),
+    ),
+    "rules that call each other in first place": (
+        "max_parse_items",
+        "lark",
+        lambda: _rules("start: r0", "r{i}: r{j}", 30_000, 'r30000: "a" start|"b"'),
     ),
     "terminals": ("max_terminals", "lark", lambda: "start: " + _each('"w{i}"', 5_000)),
 }

@@ -25,13 +25,13 @@ LETTER_OF = {letter: LETTERS.word(ord(letter))[0] for letter in "ab"}
 
 def terminal(words: set[str]) -> Dfa:
     node = parse_pattern("|".join(sorted(words)))
-    return terminal_dfa(node, LETTERS, max_states=1_000, missing_bytes=frozenset())
+    return terminal_dfa(node, LETTERS, max_states=1_000)
 
 
 @examples(100)
 @given(st.lists(st.sets(st.text("ab", min_size=1, max_size=4), min_size=1), min_size=2, max_size=5))
 def test_they_are_those_of_the_texts(languages):
-    found = Overlaps([terminal(words) for words in languages], 1_000).of(2 ** len(languages) - 1)
+    found = Overlaps([terminal(words) for words in languages]).of(2 ** len(languages) - 1)
     for one, words in enumerate(languages):
         reads_on = {
             longer[len(word)]
@@ -49,16 +49,15 @@ def test_they_are_those_of_the_texts(languages):
 
 def test_only_those_of_the_set_are_compared():
     terminals = [terminal({"a"}), terminal({"ab"}), terminal({"aa"})]
-    found = Overlaps(terminals, 1_000)
+    found = Overlaps(terminals)
     assert found.of(0b011).reads_on == {0: 1 << LETTER_OF["b"], 1: 0}
     assert found.of(0b101).reads_on == {0: 1 << LETTER_OF["a"], 2: 0}
 
 
 def test_the_work_is_bounded(monkeypatch):
     terminals = [terminal({"a"}), terminal({"ab"}), terminal({"aa"})]
-    states = [dfa.num_states for dfa in terminals]
-    monkeypatch.setattr(overlaps, "MAX_COMPARED_STATES", states[0] + states[1])
-    found = Overlaps(terminals, 1_000)
+    monkeypatch.setattr(overlaps, "MAX_COMPARED_STATES", 6)  # each set needs 4, DEAD counted in
+    found = Overlaps(terminals)
     found.of(0b011)
     found.of(0b011)
     with pytest.raises(LimitExceededError, match="max_compared_states"):
