@@ -14,8 +14,15 @@ The step loop then keeps three quarters of a processor that a compile shares wit
 a quarter: enough for the longest to end within its time (decision 0028).
 """
 
+_MOST_NICENESS: Final = 19
+
 
 def give_way() -> None:
-    """Lower the priority of the calling thread, on systems where threads have one of their own."""
+    """Lower the priority of the calling thread, on systems where threads have one of their own.
+
+    It is counted from the process's own, which may be low: nobody may raise what was lowered.
+    """
     if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
+        of_process = os.getpriority(os.PRIO_PROCESS, os.getpid())
+        niceness = min(_MOST_NICENESS, of_process + _NICENESS)
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), niceness)
