@@ -135,6 +135,7 @@ class Engine:
             num_free_blocks=self._block_pool.num_free,
             num_blocks=self.config.num_blocks,
             counters=counters,
+            max_running=self.config.max_num_seqs,
         )
 
     def close(self) -> None:

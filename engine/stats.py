@@ -76,6 +76,7 @@ class EngineStats:
         num_blocks: of the KV pool, in all.
         counters: a copy.
         num_restarts: times that the engine has been replaced by a new one.
+        max_running: sequences that may run at the same time; 0 until the engine has said it.
     """
 
     num_running: int
@@ -84,3 +85,9 @@ class EngineStats:
     num_blocks: int
     counters: EngineCounters
     num_restarts: int = 0
+    max_running: int = 0
+
+    @property
+    def num_places(self) -> int:
+        """Sequences of the queue that do not really wait: the next step begins them."""
+        return max(0, self.max_running - self.num_running)

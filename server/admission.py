@@ -207,7 +207,9 @@ def check_capacity(services: Services, num_choices: int) -> None:
     """
     if not services.engine.is_alive:
         raise UnavailableError("The engine has stopped; the server must be started again")
-    if services.engine.stats().num_waiting + num_choices > services.config.max_waiting_requests:
+    stats = services.engine.stats()
+    limit = services.config.max_waiting_requests + stats.num_places
+    if stats.num_waiting + num_choices > limit:
         raise OverloadedError(
             f"Already max_waiting_requests={services.config.max_waiting_requests} are waiting; "
             "try again later"
