@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 import logging
 import ssl
@@ -195,3 +196,22 @@ def test_requests_are_logged_on_demand_with_their_ids_and_without_their_texts(ca
     assert line.startswith(f"{answer.headers['x-request-id']}: POST {CHAT} 200, ")
     assert "zq-secret" not in caplog.text
     assert "k-1" not in caplog.text
+
+
+@pytest.mark.parametrize("key", ["first", "second", "neither"])
+def test_a_key_is_compared_with_every_known_one_whichever_it_is(monkeypatch, key):
+    """By digests, in constant time: how long it takes tells nothing."""
+    compared: list[tuple[bytes, bytes]] = []
+
+    def compare_digest(given: bytes, known: bytes) -> bool:
+        compared.append((given, known))
+        return real(given, known)
+
+    real = hmac.compare_digest
+    monkeypatch.setattr("server.gate.hmac.compare_digest", compare_digest)
+    hashes = hash_api_keys("first\nsecond\nthird")
+    with client(api_key_hashes=hashes) as http:
+        answer = http.get("/v1/models", headers={"authorization": f"Bearer {key}"})
+    assert answer.status_code == (401 if key == "neither" else 200)
+    assert [known for _, known in compared] == [*hashes]
+    assert {len(given) for given, _ in compared} == {32}
