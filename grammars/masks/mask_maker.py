@@ -111,7 +111,9 @@ class MaskMaker:
         num_frames = self._long_strings.fill(self._row, configuration)
         if num_frames is None:
             walked = self._walk(configuration, halts=True)
-            num_frames = self._long_strings.add(self._row, configuration, *walked)
+            num_frames = walked.num_frames
+            if walked.doors:
+                num_frames = self._long_strings.add(self._row, configuration, *walked)
         if num_frames is None:
             num_frames = self._walk(configuration, halts=False).num_frames
         return self._row, num_frames

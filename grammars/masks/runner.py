@@ -72,7 +72,7 @@ class Runner:
         self._expander = expander
         self._tokens = tokens
         # Not filled: the kernels write before they read.
-        self._whole = Part(tokens.trie, NO_GROUPS if is_plain else tokens.subtrees.groups)
+        self._groups = NO_GROUPS if is_plain else tokens.subtrees.groups
         self._is_live = np.empty(num_symbols, np.bool_)
         self._found = np.empty(MAX_FORCED_SYMBOLS, np.uint16)
         self._result = np.empty(PUSHED + 2 * tokens.longest, np.int64)
@@ -131,12 +131,11 @@ class Runner:
         if view is not None:
             return self._fill_by_slice(row, configuration, view, halts=halts)
         row.fill(0)
-        whole = self._whole._replace(halts=halts)
-        if is_wide and self._tokens.quoted is not None:
-            child = self._tokens.quoted
-            limit = int(self._tokens.trie.children[child, 2])
-            self.walk(row, configuration, whole._replace(first_child=child, limit=limit))
-        return self.walk(row, configuration, whole)
+        trie, child = self._tokens.trie, self._tokens.quoted
+        if is_wide and child is not None:
+            limit = int(trie.children[child, 2])
+            self.walk(row, configuration, Part(trie, self._groups, child, limit, halts=halts))
+        return self.walk(row, configuration, Part(trie, self._groups, halts=halts))
 
     def ends(self, configuration: Configuration) -> EndPoints:
         """Where every token leads to."""
@@ -213,7 +212,10 @@ class Runner:
             )
             return int(self._work.met[NUM_FRAMES_SEEN])
 
-        num_frames, num_doors = self._run(start, call), int(self._work.met[NUM_MISSING])
+        num_frames = self._run(start, call)
+        num_doors = int(self._work.met[NUM_MISSING])
+        if num_doors == 0:
+            return Walked(num_frames)
         if num_doors > MAX_MISSING:  # not all have been noted
             return self.walk(row, start, part._replace(halts=False))
         nodes = self._work.missing[:num_doors, 1].tolist()
@@ -227,7 +229,7 @@ class Runner:
         num_left = UNBOUNDED if most is None else most - start.counted
         is_counted = fewest > 0 or most is not None
         row[:] = view.slice.inner_row(num_left)
-        walked = Walked(0, ())
+        walked = Walked(0)
         for leaving in view.slice.exits:
             part = Part(
                 leaving.rests,
@@ -239,7 +241,7 @@ class Runner:
             )
             walked = walked.and_then(self.walk(row, start, part))
         if view.source != start.lexer:
-            part = self._whole._replace(beside=view.source, halts=halts)
+            part = Part(self._tokens.trie, self._groups, beside=view.source, halts=halts)
             walked = walked.and_then(self.walk(row, start, part))
         return walked
 
@@ -253,9 +255,8 @@ class Runner:
         while True:
             self._work.met.fill(0)
             found = call(window, self._tables.arrays()[:])
-            num_missing = self._work.met[NUM_MISSING]
-            missing = [row for row in self._work.missing[:num_missing].tolist() if row[0] != DOOR]
-            if missing:
+            num_missing = int(self._work.met[NUM_MISSING])
+            if num_missing and (missing := self._missing(num_missing)):
                 self._expand(missing)
             elif self._work.met[IS_BELOW_WINDOW]:
                 assert configuration.below is not None, "a pop from the bottom of the stack"
@@ -265,6 +266,10 @@ class Runner:
                 self._work = self._work._replace(arena=self._new_arena(len(window)))
             else:
                 return found
+
+    def _missing(self, num_missing: int) -> list[list[int]]:
+        """What a kernel did not know, doors left out."""
+        return [row for row in self._work.missing[:num_missing].tolist() if row[0] != DOOR]
 
     def _new_arena(self, num_window: int) -> NDArray[np.int64]:
         """Room for the window, and for two pushes with each symbol of the longest string."""

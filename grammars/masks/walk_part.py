@@ -58,7 +58,7 @@ class Walked(NamedTuple):
     """
 
     num_frames: int
-    doors: tuple[tuple[Trie, int], ...]
+    doors: tuple[tuple[Trie, int], ...] = ()
 
     def and_then(self, other: Walked) -> Walked:
         """Of these walks and others."""
