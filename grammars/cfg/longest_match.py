@@ -54,6 +54,7 @@ class _Check:
         self._first = [
             live_letters(dfa, np.arange(dfa.num_states) == dfa.start) for dfa in terminals
         ]
+        self._first_of: dict[TerminalSet, LetterSet] = {}
         self._follows = Follows(network, [1 << t for t in range(len(network.terminals))])
         self._ignored = sum(1 << t for t in network.ignored)
 
@@ -125,7 +126,14 @@ class _Check:
         return True
 
     def _can_begin(self, terminals: TerminalSet, taken: LetterSet) -> bool:
-        return any(self._first[terminal] & ~taken for terminal in members(terminals))
+        """Whether one of some terminals begins with a letter that is not a taken one."""
+        known = self._first_of.get(terminals)
+        if known is None:
+            known = 0
+            for terminal in members(terminals):
+                known |= self._first[terminal]
+            self._first_of[terminals] = known
+        return bool(known & ~taken)
 
     def _check_priority(self, one: int, other: int) -> None:
         first, second = self._network.texts[one], self._network.texts[other]

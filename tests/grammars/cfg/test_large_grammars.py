@@ -52,6 +52,10 @@ WORKING: dict[str, tuple[Syntax, Callable[[], str]]] = {
         lambda: f'start: ({_each("T", 9_000)})*\nT: "{"a" * 50_000}b"',
     ),
     "letters of all scripts, up to a hundred": ("lark", lambda: r"start: /\p{L}{0,100}/"),
+    "many terminals that read on": (
+        "lark",
+        lambda: _rules(f"start: ({_each('T{i}', 3_000)})*", "T{i}: /w{i}[a-z]+/", 3_000, 'X: "x"'),
+    ),
     "many terminals, again and again": (
         "lark",
         lambda: _rules(f"start: ({_each('T{i}', 3_000)})*", 'T{i}: "w{i}"', 3_000, 'X: "x"'),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from grammars.cfg import longest_match
+from grammars.cfg.follow import members
 from grammars.errors import UnsupportedError
 from grammars.spec import Cfg
 from tests.support.cfg_judge import CfgJudge
@@ -50,3 +52,17 @@ def test_a_grammar_without_such_a_place_is_read_by_longest_matches(text, accepts
     judge = CfgJudge(Cfg("lark", text))
     assert [t for t in accepts if not judge.accepts(t)] == []
     assert [t for t in rejects if judge.accepts(t)] == []
+
+
+def test_what_terminals_begin_with_is_found_once_a_set(monkeypatch):
+    looked_at = []
+
+    def counted(terminals):
+        looked_at.append(terminals)
+        return members(terminals)
+
+    monkeypatch.setattr(longest_match, "members", counted)
+    terminals = "\n".join(f"T{i}: /w{i}[a-z]+/" for i in range(50))
+    names = "|".join(f"T{i}" for i in range(50))
+    CfgJudge(Cfg("lark", f"start: ({names})*\n{terminals}"))
+    assert len(looked_at) <= 2  # by all of them, and by none
