@@ -65,13 +65,27 @@ class Simulation:
         """The items without those that the others cover; the set must be complete."""
         if not 1 < len(items) <= MAX_COMPARED:
             return items
+        suspects = self._suspects(items)
+        if not suspects:
+            return items
         kept = dict.fromkeys(sorted(items))
-        for item in list(kept):
-            if item != END and len(kept) > 1:
+        for item in sorted(suspects):
+            if len(kept) > 1:
                 del kept[item]
                 if not self._is_covered(item, kept):
                     kept[item] = None
         return frozenset(kept)
+
+    def _suspects(self, items: Items) -> list[Item]:
+        """Those whose every symbol another one reads too: none, mostly, without ambiguity."""
+        read_by: dict[Symbol, int] = {}
+        edges_of = {item: self._positions.edges(item.position) for item in items if item != END}
+        for edges in edges_of.values():
+            for symbol in edges:
+                read_by[symbol] = read_by.get(symbol, 0) + 1
+        return [
+            item for item, edges in edges_of.items() if all(read_by[symbol] > 1 for symbol in edges)
+        ]
 
     def is_equal(self, left: FrameId, right: FrameId) -> bool:
         """Whether two frames allow the same; False where that is not found out."""
