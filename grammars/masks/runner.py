@@ -71,8 +71,9 @@ class Runner:
         self._tables = tables
         self._expander = expander
         self._tokens = tokens
+        groups = NO_GROUPS if is_plain else tokens.subtrees.groups
+        self._whole = Part(tokens.trie, groups, halts=True)
         # Not filled: the kernels write before they read.
-        self._groups = NO_GROUPS if is_plain else tokens.subtrees.groups
         self._is_live = np.empty(num_symbols, np.bool_)
         self._found = np.empty(MAX_FORCED_SYMBOLS, np.uint16)
         self._result = np.empty(PUSHED + 2 * tokens.longest, np.int64)
@@ -131,11 +132,13 @@ class Runner:
         if view is not None:
             return self._fill_by_slice(row, configuration, view, halts=halts)
         row.fill(0)
-        trie, child = self._tokens.trie, self._tokens.quoted
+        whole, child = self._whole, self._tokens.quoted
+        if not halts:
+            whole = whole._replace(halts=False)
         if is_wide and child is not None:
-            limit = int(trie.children[child, 2])
-            self.walk(row, configuration, Part(trie, self._groups, child, limit, halts=halts))
-        return self.walk(row, configuration, Part(trie, self._groups, halts=halts))
+            limit = int(whole.trie.children[child, 2])
+            self.walk(row, configuration, whole._replace(first_child=child, limit=limit))
+        return self.walk(row, configuration, whole)
 
     def ends(self, configuration: Configuration) -> EndPoints:
         """Where every token leads to."""
@@ -241,7 +244,7 @@ class Runner:
             )
             walked = walked.and_then(self.walk(row, start, part))
         if view.source != start.lexer:
-            part = Part(self._tokens.trie, self._groups, beside=view.source, halts=halts)
+            part = self._whole._replace(beside=view.source, halts=halts)
             walked = walked.and_then(self.walk(row, start, part))
         return walked
 

@@ -42,7 +42,6 @@ class Template:
         scalar_labels: bits of the labels of values that are neither objects nor arrays.
         end_labels: bits of the labels of the closing bracket.
         object_label: of an opening brace; 0 where there is none.
-        array_label: of an opening bracket; 0 where there is none.
         comma_label: of the comma before an element; 0 where there is none.
     """
 
@@ -54,7 +53,6 @@ class Template:
     scalar_labels: int
     end_labels: int
     object_label: int
-    array_label: int
     comma_label: int
 
 
@@ -130,6 +128,5 @@ def make_template(reading: Reading) -> Template | None:
         scalar_labels=scalars,
         end_labels=ends,
         object_label=opening[_OBJECT],
-        array_label=opening[_ARRAY],
         comma_label=opening[_COMMA],
     )

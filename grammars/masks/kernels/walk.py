@@ -132,7 +132,7 @@ def walk(
             after = np.int64(nodes[node, SUBTREE_END])
         before = get(path, level - 1)
         known = path[level - 1, _BESIDE]
-        if known == 0 and len(groups) > 0 and _is_steady(groups[node], before, machine):
+        if known == 0 and _is_steady(node, groups, before, machine):
             for i in range(nodes[node, FIRST_TOKEN], nodes[after, FIRST_TOKEN]):
                 if _is_counted(i, num_counted, fewest, most):
                     _set_bit(row, token_ids[i], True)
@@ -170,10 +170,11 @@ def walk(
 
 
 @lean_helper
-def _is_steady(groups: Int, point: Point, machine: Machine) -> bool:
-    """Whether all characters of some groups lead from a point back to it."""
+def _is_steady(node: Int, groups: Ints, point: Point, machine: Machine) -> bool:
+    """Whether all characters of a subtree lead from a point back to it."""
     tables = machine.tables
-    if groups & ~tables.lexers[point.lexer, STEADY] != 0:
+    steady = tables.lexers[point.lexer, STEADY]
+    if steady == 0 or len(groups) == 0 or groups[node] & ~steady != 0:
         return False
     return is_seen(point.lexer, point.state, tables)
 
