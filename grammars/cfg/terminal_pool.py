@@ -117,7 +117,8 @@ class TerminalPool:
         edges[3] += base
         begin = edges[:, is_first]
         begin[0] = 0  # a start that does not accept, where a terminal goes on
-        source, low, high, target = np.concatenate((begin, edges), axis=1)
+        # Chosen columns lie one after the other in memory; kernels would be compiled anew for that.
+        source, low, high, target = np.ascontiguousarray(np.concatenate((begin, edges), axis=1))
         atom_of_symbol = atoms(low, high)
         nfa = Nfa(
             num_states=int(bases[-1]),
