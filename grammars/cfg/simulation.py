@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from grammars.cfg.items import END, Item
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Container
 
     from grammars.cfg.items import FrameId, FrameTable, Items, Positions
     from grammars.cfg.rule_nfa import Symbol
@@ -68,12 +68,11 @@ class Simulation:
         suspects = self._suspects(items)
         if not suspects:
             return items
-        kept = dict.fromkeys(sorted(items))
+        readers = self._readers(items)
+        kept = dict.fromkeys(items)
         for item in sorted(suspects):
-            if len(kept) > 1:
+            if len(kept) > 1 and self._is_covered(item, kept, readers):
                 del kept[item]
-                if not self._is_covered(item, kept):
-                    kept[item] = None
         return frozenset(kept)
 
     def _suspects(self, items: Items) -> list[Item]:
@@ -87,28 +86,32 @@ class Simulation:
             item for item, edges in edges_of.items() if all(read_by[symbol] > 1 for symbol in edges)
         ]
 
+    def _readers(self, items: Items) -> dict[Symbol, list[tuple[Item, Item]]]:
+        """The items that read a symbol, each with the item after it."""
+        readers: dict[Symbol, list[tuple[Item, Item]]] = {}
+        for item in items:
+            if item != END:
+                for symbol, target in self._positions.edges(item.position).items():
+                    readers.setdefault(symbol, []).append((item, Item(target, item.frame)))
+        return readers
+
     def is_equal(self, left: FrameId, right: FrameId) -> bool:
         """Whether two frames allow the same; False where that is not found out."""
         return self._holds(FramePair(left, right)) and self._holds(FramePair(right, left))
 
-    def _is_covered(self, item: Item, others: Collection[Item]) -> bool:
-        """Whether each way on from an item is one of the others' too (its end is among them)."""
+    def _is_covered(
+        self, item: Item, kept: Container[Item], readers: dict[Symbol, list[tuple[Item, Item]]]
+    ) -> bool:
+        """Whether each way on from an item is one of another kept one's too, its end among them."""
         return all(
             any(
-                self._holds(pair)
-                for pair in self._partners(symbol, Item(target, item.frame), others)
+                other != item
+                and other in kept
+                and self._holds(ItemPair(Item(target, item.frame), after))
+                for other, after in readers[symbol]
             )
             for symbol, target in self._positions.edges(item.position).items()
         )
-
-    def _partners(self, symbol: Symbol, after: Item, others: Collection[Item]) -> list[ItemPair]:
-        """Who might cover `after`, which was reached by reading `symbol`."""
-        return [
-            ItemPair(after, Item(target, other.frame))
-            for other in others
-            if other != END
-            and (target := self._positions.edges(other.position).get(symbol)) is not None
-        ]
 
     def _holds(self, goal: Pair) -> bool:
         """Whether a pair holds: assume all pairs met to hold until one of them fails."""
@@ -159,8 +162,12 @@ class Simulation:
             extra = mine - theirs
             if END in extra or len(extra) > MAX_COMPARED or len(theirs) > MAX_COMPARED:
                 return False
+            readers = self._readers(theirs)
             return all(
-                any(holds(p) for p in self._partners(symbol, Item(target, item.frame), theirs))
+                any(
+                    holds(ItemPair(Item(target, item.frame), after))
+                    for _, after in readers.get(symbol, ())
+                )
                 for item in extra
                 for symbol, target in self._positions.edges(item.position).items()
             )
