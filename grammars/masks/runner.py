@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
+from grammars.errors import LimitExceededError
 from grammars.masks.configuration import WINDOW_SIZE
 from grammars.masks.end_points import EndPoints
 from grammars.masks.kernels.ends import ends
@@ -40,6 +41,10 @@ Found = TypeVar("Found")
 
 MAX_MISSING: Final = 256
 """Missing entries that are taken from one kernel call; those past it are found by the next."""
+
+MAX_EXPANSIONS: Final = 1024
+"""Entries that the tables may lack for one walk. Schemas lack a dozen, a programming language's
+grammar 80; very ambiguous ones thousands, for which all texts would wait."""
 
 MAX_FORCED_SYMBOLS: Final = 256
 """How far forced text is followed at once."""
@@ -215,7 +220,7 @@ class Runner:
             )
             return int(self._work.met[NUM_FRAMES_SEEN])
 
-        num_frames = self._run(start, call)
+        num_frames = self._run(start, call, max_expansions=MAX_EXPANSIONS)
         num_doors = int(self._work.met[NUM_MISSING])
         if num_doors == 0:
             return Walked(num_frames)
@@ -252,14 +257,25 @@ class Runner:
         self,
         configuration: Configuration,
         call: Callable[[NDArray[np.int64], Tables], Found],
+        *,
+        max_expansions: int | None = None,
     ) -> Found:
-        """Call a kernel until it has met nothing that it does not know, but for doors."""
+        """Call a kernel until it has met nothing that it does not know, but for doors.
+
+        Raises:
+            LimitExceededError: it has met more than `max_expansions` of it.
+        """
         window = configuration.window
+        num_expansions = 0
         while True:
             self._work.met.fill(0)
             found = call(window, self._tables.arrays()[:])
             num_missing = int(self._work.met[NUM_MISSING])
             if num_missing and (missing := self._missing(num_missing)):
+                num_expansions += len(missing)
+                if max_expansions is not None and num_expansions > max_expansions:
+                    what = "what tokens at one place of a text may do"
+                    raise LimitExceededError("max_expansions", max_expansions, what)
                 self._expand(missing)
             elif self._work.met[IS_BELOW_WINDOW]:
                 assert configuration.below is not None, "a pop from the bottom of the stack"
@@ -270,17 +286,18 @@ class Runner:
             else:
                 return found
 
-    def _missing(self, num_missing: int) -> list[list[int]]:
-        """What a kernel did not know, doors left out."""
-        return [row for row in self._work.missing[:num_missing].tolist() if row[0] != DOOR]
+    def _missing(self, num_missing: int) -> list[tuple[int, ...]]:
+        """What a kernel did not know, each once, doors left out."""
+        rows = self._work.missing[:num_missing].tolist()
+        return list(dict.fromkeys(tuple(row) for row in rows if row[0] != DOOR))
 
     def _new_arena(self, num_window: int) -> NDArray[np.int64]:
         """Room for the window, and for two pushes with each symbol of the longest string."""
         num_symbols = max(self._tokens.longest, MAX_FORCED_SYMBOLS + 1)
         return np.empty((max(num_window, WINDOW_SIZE) + 2 * num_symbols + 1, 2), np.int64)
 
-    def _expand(self, missing: list[list[int]]) -> None:
-        for kind, state, entry in {tuple(row): None for row in missing}:
+    def _expand(self, missing: list[tuple[int, ...]]) -> None:
+        for kind, state, entry in missing:
             if kind == MISSING_ACTION:
                 if not self._tables.has_action(state, entry):
                     self._expander.expand_action(state, entry)

@@ -9,11 +9,13 @@ from grammars.cfg.simulation import Simulation
 from grammars.compile import compile_grammar
 from grammars.errors import LimitExceededError
 from grammars.limits import CompileLimits
+from grammars.masks.runner import MAX_EXPANSIONS
 from grammars.pushdown.cfg_states import CfgStates
 from grammars.spec import Cfg
 from tests.support.byte_vocabulary import byte_vocabulary
 from tests.support.cfg_judge import CfgJudge
 from tests.support.counted_calls import CountedCalls
+from tests.support.tokenizers import real_vocabulary
 
 
 @pytest.mark.parametrize(
@@ -82,3 +84,16 @@ def test_what_is_compared_at_one_place_is_bounded(monkeypatch):
     assert compared.num_calls > places.num_calls
     # At a place items are completed, and the frames of what they call are reduced.
     assert compared.num_calls <= 2 * (places.num_calls + 1) * simulation.MAX_PAIRS_AT_ONCE
+
+
+def test_what_the_tokens_at_one_place_make_is_bounded(monkeypatch):
+    made = CountedCalls(monkeypatch, CfgStates, "expand_action")
+    options = "".join(f' | [a-{last}]* root "{last}" root' for last in "bcdefghijklmnop")
+    grammar = compile_grammar(Cfg("gbnf", f'root ::= "z"{options}'), real_vocabulary("smollm2"))
+    with pytest.raises(LimitExceededError) as caught:
+        grammar.matcher().allowed_token_ids()
+    assert str(caught.value) == (
+        "what tokens at one place of a text may do needs more than "
+        f"max_expansions={MAX_EXPANSIONS}; simplify it or raise the limit"
+    )
+    assert made.num_calls <= MAX_EXPANSIONS
