@@ -33,10 +33,13 @@ if TYPE_CHECKING:
 _OVERLOAD: Final = 4
 _CONCURRENCY: Final = 16
 _CONSTRAINED_PERCENT: Final = 50
+_MAX_RUNNING: Final = 32
 _MAX_WAITING: Final = 32
 _FLAGS: Final = (
     "--max-waiting-requests",
     str(_MAX_WAITING),
+    "--max-num-seqs",
+    str(_MAX_RUNNING),
     # Prompts that are kept fill the pool, which is no leak, but looks like one.
     "--no-prefix-cache",
 )
@@ -79,7 +82,7 @@ def _write(
 def _measure(
     target: Target, process_id: int, options: argparse.Namespace, console: Console
 ) -> SoakReport:
-    with make_progress(console) as progress, SoakWatch(target, process_id) as watch:
+    with make_progress(console) as progress, SoakWatch(target, process_id, _MAX_RUNNING) as watch:
         task = progress.add_task("the rate that it answers", total=None)
         began = time.perf_counter()
         answers = asyncio.run(_send(target, options, 3 * _CONCURRENCY, None))

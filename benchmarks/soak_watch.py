@@ -41,14 +41,16 @@ class SoakWatch:
     Args:
         target: the server.
         process_id: of its root.
+        max_running: sequences that it lets generate at the same time.
 
     Attributes:
         samples: all readings so far.
     """
 
-    def __init__(self, target: Target, process_id: int) -> None:
+    def __init__(self, target: Target, process_id: int, max_running: int) -> None:
         self._url = f"{target.url.removesuffix('/v1')}/metrics"
         self._process_id = process_id
+        self._max_running = max_running
         self._began = time.monotonic()
         self._has_ended = threading.Event()
         self._thread = threading.Thread(target=self._run)
@@ -68,8 +70,13 @@ class SoakWatch:
         return time.monotonic() - self._began
 
     def most_waiting(self, begin_s: float) -> int:
-        """The longest queue since then."""
-        return max((one.num_waiting for one in self.samples if one.at_s >= begin_s), default=0)
+        """The longest queue since then, without those for whom there is a place already."""
+        queues = [
+            one.num_waiting - max(0, self._max_running - one.num_running)
+            for one in self.samples
+            if one.at_s >= begin_s
+        ]
+        return max([0, *queues])
 
     def memory_mb(self) -> float:
         """Of this moment."""
