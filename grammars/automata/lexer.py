@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from grammars.automata.atoms import nfa_over_atoms
 from grammars.automata.classes import build_dfa
-from grammars.automata.dfa import DEAD, NO_LABEL, NUM_BYTES, Dfa
+from grammars.automata.dfa import DEAD, NO_LABEL, Dfa
 from grammars.automata.kernels import kernel
 from grammars.automata.rows import take_rows
 from grammars.automata.subset import Nfa, SubsetTable, determinise
@@ -193,35 +194,20 @@ class LexerBuilder:
         """The edge lists over atoms of symbols, and the atom of each symbol."""
         parts = [_literal_edges(self._literals)]
         if self._edges:
-            parts.append(take_rows(self._edges, 4).T.copy())  # rows, contiguous
+            parts.append(take_rows(self._edges, 4).T)
         for embed in self._embeds:
             edges = dfa_edges(embed.dfa.symbol_class, embed.dfa.next_state)
             edges[0] += embed.base
             edges[3] += embed.base
             parts.append(edges)
-        source, low, high, target = np.concatenate(parts, axis=1)
-        num_symbols = max(NUM_BYTES, int(high.max(initial=0)) + 1)
-        is_first = np.zeros(num_symbols + 1, np.int32)
-        is_first[low] = 1
-        is_first[high + 1] = 1
-        is_first[0] = 0
-        atom_of_symbol = np.cumsum(is_first[:num_symbols], dtype=np.int32)
-        epsilons = take_rows(self._epsilons, 2)
         accepting = np.zeros(self._num_states, np.bool_)
         accepting[[state for state, _ in self._accepts]] = True
-        nfa = Nfa(
-            num_states=self._num_states,
+        return nfa_over_atoms(
+            np.concatenate(parts, axis=1),
+            take_rows(self._epsilons, 2),
             start=self.start,
-            epsilon_source=np.ascontiguousarray(epsilons[:, 0]),
-            epsilon_target=np.ascontiguousarray(epsilons[:, 1]),
-            source=source,
-            low=atom_of_symbol[low],
-            high=atom_of_symbol[high],
-            target=target,
             accepting=accepting,
-            num_symbols=int(atom_of_symbol[-1]) + 1,
         )
-        return nfa, atom_of_symbol
 
     def _labels(self, table: SubsetTable) -> tuple[NDArray[np.int32], tuple[frozenset[int], ...]]:
         """The label of each deterministic state and the item sets that the labels number."""

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grammars.automata.atoms import nfa_over_atoms
 from grammars.automata.pattern_ast import Alternation, Characters, Concatenation, Repetition
 from grammars.automata.rows import take_rows
-from grammars.automata.subset import Nfa
-from grammars.cfg.atoms import atoms
 from grammars.cfg.character_edges import BEFORE
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
     from grammars.automata.charset import CharSet
     from grammars.automata.pattern_ast import Node
+    from grammars.automata.subset import Nfa
     from grammars.cfg.character_edges import CharacterEdges
     from grammars.cfg.spelling import Spelling
     from grammars.cfg.state_budget import StateBudget
@@ -84,22 +84,12 @@ class TerminalNfa:
             part[2] = high
             part[3] = first + target - 1
             parts.append(part.reshape(4, -1))
-        source, low, high, target = np.concatenate(parts, axis=1)
-        atom_of_symbol = atoms(low, high)
-        epsilons = take_rows(self._epsilons, 2)
-        nfa = Nfa(
-            num_states=self._num_states,
+        return nfa_over_atoms(
+            np.concatenate(parts, axis=1),
+            take_rows(self._epsilons, 2),
             start=0,
-            epsilon_source=np.ascontiguousarray(epsilons[:, 0]),
-            epsilon_target=np.ascontiguousarray(epsilons[:, 1]),
-            source=source,
-            low=atom_of_symbol[low],
-            high=atom_of_symbol[high],
-            target=target,
             accepting=np.arange(self._num_states) == end,
-            num_symbols=int(atom_of_symbol[-1]) + 1,
         )
-        return nfa, atom_of_symbol
 
     def _new_states(self, count: int) -> int:
         """The first of some states that nothing leads to yet."""

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from grammars.automata.atoms import nfa_over_atoms
 from grammars.automata.dfa import NO_LABEL
 from grammars.automata.lexer import dfa_edges
-from grammars.automata.subset import Nfa
-from grammars.cfg.atoms import atoms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,9 +17,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grammars.automata.dfa import Dfa
-    from grammars.automata.subset import SubsetTable
+    from grammars.automata.subset import Nfa, SubsetTable
 
 _NO_EDGES: Final = np.zeros((4, 0), np.int32)
+_NO_EPSILONS: Final = np.zeros((0, 2), np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,20 +117,11 @@ class TerminalPool:
         edges[3] += base
         begin = edges[:, is_first]
         begin[0] = 0  # a start that does not accept, where a terminal goes on
-        # Chosen columns lie one after the other in memory; kernels would be compiled anew for that.
-        source, low, high, target = np.ascontiguousarray(np.concatenate((begin, edges), axis=1))
-        atom_of_symbol = atoms(low, high)
-        nfa = Nfa(
-            num_states=int(bases[-1]),
+        nfa, atom_of_symbol = nfa_over_atoms(
+            np.concatenate((begin, edges), axis=1),
+            _NO_EPSILONS,
             start=0,
-            epsilon_source=_NO_EDGES[0],
-            epsilon_target=_NO_EDGES[0],
-            source=source,
-            low=atom_of_symbol[low],
-            high=atom_of_symbol[high],
-            target=target,
             accepting=np.append(False, self._accepts[_spans(self._num_states, chosen)]),
-            num_symbols=int(atom_of_symbol[-1]) + 1,
         )
         return Union(nfa, atom_of_symbol, bases.astype(np.int32))
 
