@@ -22,6 +22,7 @@ FrameId: TypeAlias = int
 PositionId: TypeAlias = int
 
 NO_FRAME: Final[FrameId] = -1
+_NO_TERMINAL: Final = -1
 
 
 class Item(NamedTuple):
@@ -71,6 +72,10 @@ class Positions:
         """The position inside a terminal; None for a position of the network."""
         return None if position < self._num_outer else self._inner[position - self._num_outer]
 
+    def mark_id(self, position: PositionId) -> PositionId:
+        """The number of something that is told from all else, as one position is from another."""
+        return self.inner_id(InnerPosition(_NO_TERMINAL, position, position))
+
     def is_final(self, position: PositionId) -> bool:
         """Whether the rule of a position may end there."""
         return position < self._num_outer and self._network.is_final[position]
@@ -88,9 +93,14 @@ class Positions:
 
 
 class FrameTable:
-    """Frames by their items."""
+    """Frames by their items.
 
-    def __init__(self) -> None:
+    Args:
+        positions: of the items.
+    """
+
+    def __init__(self, positions: Positions) -> None:
+        self._positions = positions
         self._items: list[Items] = []
         self._ids: dict[Items, FrameId] = {}
 
@@ -107,6 +117,13 @@ class FrameTable:
             known = self._ids[items] = len(self._items)
             self._items.append(items)
         return known
+
+    def hole(self, position: PositionId) -> FrameId:
+        """The frame that stands for those of all items at a position, which are kept elsewhere.
+
+        It is only ever compared: its item reads what nothing else does.
+        """
+        return self.intern(frozenset({Item(self._positions.mark_id(position), NO_FRAME)}))
 
     def new(self) -> FrameId:
         """A frame whose items are set later, since they lead back to it."""

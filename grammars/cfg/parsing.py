@@ -50,7 +50,7 @@ class Parser:
         self._network = network
         self._max_items = max_items
         self._positions = Positions(network)
-        self._frames = FrameTable()
+        self._frames = FrameTable(self._positions)
         self._simulation = Simulation(self._positions, self._frames)
         self._predictions: dict[frozenset[tuple[int, Items]], dict[int, FrameId]] = {}
 
@@ -105,6 +105,25 @@ class Parser:
         for item in waiting:
             inner = InnerPosition(scan.terminal, lexer, item.position)
             yield Item(self._positions.inner_id(inner), item.frame)
+
+    def nested(self, waiting: Items) -> Items:
+        """The items after an opening bracket, with holes for all that follows the closing one."""
+        positions = {item.position for item in waiting}
+        return self.completed(Item(position, self._frames.hole(position)) for position in positions)
+
+    def resumed(self, waiting: Items, ends: Items) -> Items:
+        """The items after a closing bracket.
+
+        Args:
+            waiting: those after the opening one.
+            ends: those after the closing one, with holes.
+        """
+        frames: defaultdict[FrameId, list[FrameId]] = defaultdict(list)
+        for item in waiting:
+            frames[self._frames.hole(item.position)].append(item.frame)
+        return self.completed(
+            Item(end.position, frame) for end in ends for frame in frames[end.frame]
+        )
 
     def _complete(self, item: Item) -> set[Item]:
         """The item if it reads anything, and those after it if its rule may end here."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, assert_never
 
+from grammars.cfg.brackets import find_brackets
 from grammars.cfg.follow import Follows, live_bytes
 from grammars.cfg.gbnf import read_gbnf
 from grammars.cfg.items import END
@@ -18,8 +19,10 @@ from grammars.cfg.spelling import JSON_CONTENT, UTF8, lead_bytes_of
 from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
-    from grammars.cfg.items import Items
-    from grammars.cfg.lexers import ScanLexer
+    from collections.abc import Iterable
+
+    from grammars.cfg.items import Item, Items
+    from grammars.cfg.lexers import Label, ScanLexer
     from grammars.cfg.parsing import Scans
     from grammars.cfg.syntax import Grammar
     from grammars.limits import CompileLimits
@@ -62,6 +65,30 @@ class Ways:
     lexer: ScanLexer | None
 
 
+@dataclass(frozen=True, slots=True)
+class Enter:
+    """An opening bracket was read.
+
+    Args:
+        waiting: the items after it.
+        inner: the place after it, whatever follows the closing bracket.
+    """
+
+    waiting: Items
+    inner: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """A closing bracket was read.
+
+    Args:
+        ends: the items after it, which lack their frames; those after the opening one have them.
+    """
+
+    ends: Items
+
+
 class CfgSteps:
     """A compiled grammar; what is found out about it is kept. Not thread-safe.
 
@@ -79,7 +106,9 @@ class CfgSteps:
         self._network = build_network(read_grammar(spec), limits, missing_bytes, self._spelling)
         check_longest_match(self._network, max_states=limits.max_states)
         terminals = self._network.terminals
-        follows = Follows(self._network, [live_bytes(dfa, dfa.start) for dfa in terminals])
+        begins = [live_bytes(dfa, dfa.start) for dfa in terminals]
+        follows = Follows(self._network, begins)
+        self._brackets = find_brackets(self._network, begins)
         self._lexers = LexerTable(
             self._network, follows.after_terminal, self._spelling, limits.max_states
         )
@@ -114,15 +143,41 @@ class CfgSteps:
         """Whether what may follow does not begin with the prefix; without one, all can be ended."""
         return bool(place.prefix) and self.ways(place).lexer is None
 
-    def after(self, ways: Ways, label: int) -> Place:
-        """The place after a label of the lexer has fired.
+    def move(self, ways: Ways, label: int) -> Place | Enter | Leave:
+        """What comes after a label of the lexer has fired, a frame for each pair of brackets.
 
         Raises:
             LimitExceededError: a budget is used up.
         """
-        assert ways.lexer is not None
-        read = ways.lexer.labels[label - 1]
-        kernel = {item for scan in read.ended for item in ways.scans.get(scan, ())}
+        ended = self._read(ways, label).ended
+        terminals = {scan.terminal for scan in ended}
+        if not self._brackets.opening.isdisjoint(terminals):
+            waiting = self._parser.completed(_waiting(ways, ended))
+            return Enter(waiting, Place(self._parser.nested(waiting), b""))
+        if not self._brackets.closing.isdisjoint(terminals):
+            return Leave(frozenset(_waiting(ways, ended)))
+        return self.after(ways, label)
+
+    def resumed(self, waiting: Items, ends: Items) -> Place:
+        """The place after a closing bracket.
+
+        Args:
+            waiting: see `Enter`.
+            ends: see `Leave`.
+
+        Raises:
+            LimitExceededError: a budget is used up.
+        """
+        return Place(self._parser.resumed(waiting, ends), b"")
+
+    def after(self, ways: Ways, label: int) -> Place:
+        """The place after a label of the lexer has fired, all that follows kept with its items.
+
+        Raises:
+            LimitExceededError: a budget is used up.
+        """
+        read = self._read(ways, label)
+        kernel = _waiting(ways, read.ended)
         for opened in read.opened:
             waiting = ways.scans[opened.scan]
             kernel.update(self._parser.inside(opened.scan, waiting, opened.lexer))
@@ -130,6 +185,15 @@ class CfgSteps:
         if not self._ignored.isdisjoint(read.ended):
             items |= ways.place.items - {END}  # a text does not end with what is ignored
         return Place(items, read.prefix)
+
+    def _read(self, ways: Ways, label: int) -> Label:
+        assert ways.lexer is not None
+        return ways.lexer.labels[label - 1]
+
+
+def _waiting(ways: Ways, ended: Iterable[Scan]) -> set[Item]:
+    """The items after some terminals."""
+    return {item for scan in ended for item in ways.scans.get(scan, ())}
 
 
 def read_grammar(spec: Cfg) -> Grammar:

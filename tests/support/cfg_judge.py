@@ -17,12 +17,21 @@ if TYPE_CHECKING:
 
 
 class CfgJudge:
-    """Judges texts and beginnings of texts."""
+    """Judges texts and beginnings of texts.
 
-    def __init__(self, spec: Cfg, limits: CompileLimits | None = None) -> None:
+    Args:
+        spec: the grammar.
+        limits: budgets.
+        is_plain: see `CfgStates`.
+    """
+
+    def __init__(
+        self, spec: Cfg, limits: CompileLimits | None = None, *, is_plain: bool = False
+    ) -> None:
         limits = limits or CompileLimits()
         self.tables = AutomatonTables()
-        self.states = CfgStates(CfgSteps(spec, limits, frozenset()), self.tables, limits)
+        grammar = CfgSteps(spec, limits, frozenset())
+        self.states = CfgStates(grammar, self.tables, limits, is_plain=is_plain)
         self._walk = ReferenceWalk(self.tables, self.states, byte_vocabulary())
 
     def accepts(self, text: str) -> bool:

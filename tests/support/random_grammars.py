@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
@@ -66,7 +67,13 @@ def renamed(grammar: dict[str, Node], letters: dict[str, str]) -> dict[str, Node
     return {name: rename(node) for name, node in grammar.items()}
 
 
-def _nodes(rules: tuple[str, ...]) -> st.SearchStrategy[Node]:
+def bracketed(inside: Node, brackets: str) -> Node:
+    """An expression between brackets."""
+    opening, closing = (Node("literal", bracket) for bracket in brackets)
+    return Node("series", parts=(opening, inside, closing))
+
+
+def _nodes(rules: tuple[str, ...], brackets: tuple[str, ...] = ()) -> st.SearchStrategy[Node]:
     leaves = st.one_of(
         st.sampled_from(["a", "b", "ab", "ba"]).map(lambda text: Node("literal", text)),
         st.sampled_from(["ab", "b", "bc"]).map(lambda text: Node("class", text)),
@@ -84,16 +91,22 @@ def _nodes(rules: tuple[str, ...]) -> st.SearchStrategy[Node]:
             st.tuples(st.sampled_from(["star", "plus", "maybe", "pair"]), inner).map(
                 lambda pair: Node(pair[0], parts=(pair[1],))
             ),
+            *[inner.map(partial(bracketed, brackets=pair)) for pair in brackets for _ in range(2)],
         ),
         max_leaves=5,
     )
 
 
 @st.composite
-def grammars(draw: st.DrawFn) -> dict[str, Node]:
-    """Rules by name, the first is the root; each refers to these only."""
+def grammars(draw: st.DrawFn, brackets: tuple[str, ...] = ()) -> dict[str, Node]:
+    """Rules by name, the first is the root; each refers to these only.
+
+    Args:
+        draw: of Hypothesis.
+        brackets: pairs that may stand around expressions, and nowhere else.
+    """
     rules = RULES[: draw(st.integers(1, len(RULES)))]
-    return {rule: draw(_nodes(rules)) for rule in rules}
+    return {rule: draw(_nodes(rules, brackets)) for rule in rules}
 
 
 def written(grammar: dict[str, Node], syntax: CfgSyntax, *, in_json_string: bool = False) -> Cfg:
