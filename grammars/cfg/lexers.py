@@ -21,7 +21,7 @@ from grammars.automata.minimise import FIRST_ACCEPTING_KIND, minimise_table
 from grammars.automata.operations import minimise
 from grammars.automata.subset import determinise
 from grammars.cfg.follow import members
-from grammars.cfg.part_characters import PartCharacters
+from grammars.cfg.part_characters import part_characters
 from grammars.cfg.terminal_pool import TerminalPool
 from grammars.errors import LimitExceededError
 
@@ -92,7 +92,7 @@ class LexerTable:
         self._network = network
         self._follows = follows
         self._pool = TerminalPool(network.terminals)
-        self._part_characters = PartCharacters(spelling, max_states)
+        self._part_characters = part_characters(spelling, max_states)
         self._max_states = max_states
         self._lexers: dict[tuple[Scan, ...], ScanLexer] = {}
         self._advanced: dict[tuple[ScanLexer, bytes], ScanLexer | None] = {}

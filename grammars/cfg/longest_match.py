@@ -73,7 +73,10 @@ class _Check:
                     raise self._swallowed(separator)
 
     def _allowed_together(self) -> set[TerminalSet]:
-        """Sets of terminals that one lexer may look for; every lexer's are within one of them."""
+        """Sets of terminals that one lexer may look for; every lexer's are within one of them.
+
+        None is within another: what terminals have in common they have in any set with them.
+        """
         network = self._network
         assert network.root is not None
         start = network.starts[network.root]
@@ -89,6 +92,7 @@ class _Check:
             sets = {self._follows.first(start)}
             sets |= {terminals | self._ignored for terminals in follow if terminals}
             merged = group_of
+            sets = _largest(sets)
             for terminals in sorted(sets):
                 for same_text in self._overlaps.of(terminals).same_text:
                     for one, other in pairwise(same_text):
@@ -154,3 +158,12 @@ class _Check:
             keyword="lark",
             place=f"terminal {name}",
         )
+
+
+def _largest(sets: Iterable[TerminalSet]) -> set[TerminalSet]:
+    """The sets that are not within another."""
+    kept: list[TerminalSet] = []
+    for terminals in sorted(sets, key=int.bit_count, reverse=True):
+        if all(terminals & ~other for other in kept):
+            kept.append(terminals)
+    return set(kept)

@@ -8,6 +8,7 @@ it fires: the terminal had ended before the character, and what follows reads it
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -145,6 +146,12 @@ class PartCharacters:
         granted = min(MAX_ROWS, self._max_states)
         if num_rows > granted:
             raise LimitExceededError("max_states", granted, "a lexer of whole characters")
+
+
+@lru_cache(maxsize=8)
+def part_characters(spelling: Spelling, max_states: int) -> PartCharacters:
+    """The same for all grammars: what is known of characters is in none of them."""
+    return PartCharacters(spelling, max_states)
 
 
 def _inner_first(after: NDArray[np.int32], is_inside: NDArray[np.bool_]) -> list[int]:
