@@ -90,10 +90,12 @@ class PartCharacters:
         Raises:
             LimitExceededError: it needs more than `max_states` states.
         """
-        goes_on = self._goes_on(next_state, atom_of_byte)
         first_bytes = np.flatnonzero(self._is_inside[self._after[self._start]])
         labelled = np.flatnonzero(labels)
         target = next_state[labelled][:, atom_of_byte[first_bytes]]
+        if not target.any():  # all lead to DEAD: nothing goes on with a character of many bytes
+            return None
+        goes_on = self._goes_on(next_state, atom_of_byte)
         is_told = ~goes_on[self._after[self._start, first_bytes], target].all(axis=1)
         if not is_told.any():
             return None
