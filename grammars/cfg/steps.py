@@ -66,7 +66,7 @@ class Ways:
 
 
 @dataclass(frozen=True, slots=True)
-class Enter:
+class BracketOpened:
     """An opening bracket was read.
 
     Args:
@@ -79,7 +79,7 @@ class Enter:
 
 
 @dataclass(frozen=True, slots=True)
-class Leave:
+class BracketClosed:
     """A closing bracket was read.
 
     Args:
@@ -143,7 +143,7 @@ class CfgSteps:
         """Whether what may follow does not begin with the prefix; without one, all can be ended."""
         return bool(place.prefix) and self.ways(place).lexer is None
 
-    def move(self, ways: Ways, label: int) -> Place | Enter | Leave:
+    def move(self, ways: Ways, label: int) -> Place | BracketOpened | BracketClosed:
         """What comes after a label of the lexer has fired, a frame for each pair of brackets.
 
         Raises:
@@ -153,17 +153,17 @@ class CfgSteps:
         terminals = {scan.terminal for scan in ended}
         if not self._brackets.opening.isdisjoint(terminals):
             waiting = self._parser.completed(_waiting(ways, ended))
-            return Enter(waiting, Place(self._parser.nested(waiting), b""))
+            return BracketOpened(waiting, Place(self._parser.nested(waiting), b""))
         if not self._brackets.closing.isdisjoint(terminals):
-            return Leave(frozenset(_waiting(ways, ended)))
+            return BracketClosed(frozenset(_waiting(ways, ended)))
         return self.after(ways, label)
 
     def resumed(self, waiting: Items, ends: Items) -> Place:
         """The place after a closing bracket.
 
         Args:
-            waiting: see `Enter`.
-            ends: see `Leave`.
+            waiting: see `BracketOpened`.
+            ends: see `BracketClosed`.
 
         Raises:
             LimitExceededError: a budget is used up.

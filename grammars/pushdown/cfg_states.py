@@ -8,10 +8,11 @@ other nesting is in the frames of the items, where alternatives may nest differe
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from grammars.automata.dfa import DEAD
-from grammars.cfg.steps import Enter, Leave
+from grammars.cfg.steps import BracketClosed, BracketOpened
 from grammars.errors import LimitExceededError
 from grammars.pushdown.actions import Dead, Goto, Pop, Push
 
@@ -26,8 +27,10 @@ _STATE_BYTES: Final = 1200
 _ITEM_BYTES: Final = 200
 """Rough sizes of what Python keeps: a state; an item of it, or one that waits for a terminal."""
 
-_NO_OUTCOME: Final = -1
-"""What no frame ends with: a state that waits always becomes another one."""
+_FULL_OUTCOME: Final = 1
+_FIRST_OUTCOME: Final = 2
+"""A state that waits is a single item; but it never goes on as it is, so no frame ends with that
+outcome: those of grammars are numbers, from 2 on."""
 
 
 class CfgStates:
@@ -59,7 +62,14 @@ class CfgStates:
         self._ends: list[Items] = []
         self._outcomes: dict[Items, int] = {}
         self._num_bytes = 0
-        self.root: int = self._state(grammar.start)
+
+    def __contains__(self, state: int) -> bool:
+        return state in self._states or state in self._waiting
+
+    @cached_property
+    def root(self) -> int:
+        """The state at the beginning of a text; raises as `state` does."""
+        return self.state(self._grammar.start)
 
     def expand_action(self, state: int, label: int) -> None:
         """Write the action of (`state`, `label`) into the tables.
@@ -70,30 +80,37 @@ class CfgStates:
         self._tables.set_action(state, label, self._action(state, label))
 
     def expand_resume(self, state: int, outcome: int) -> None:
-        """Write what a state that waits becomes, see `_outcome`.
+        """Write what a state that waits becomes, see `ends`.
 
         Raises:
             LimitExceededError: a budget is used up.
         """
-        place = self._grammar.resumed(self._waiting[state], self._ends[outcome])
-        self._tables.set_resume(state, outcome, self._state(place))
+        place = self._grammar.resumed(self._waiting[state], self.ends(outcome))
+        self._tables.set_resume(state, outcome, self.state(place))
 
     def cut_strings(self, state: int) -> None:
         """None: terminals are read whole."""
 
+    def after_strings(self, state: int, ended: object) -> Action:  # noqa: ARG002 - a protocol's
+        raise AssertionError("no state reads strings in pieces")
+
+    def ends(self, outcome: int) -> Items:
+        """The items that end together in an outcome of a frame, see `BracketClosed`."""
+        return self._ends[outcome - _FIRST_OUTCOME]
+
     def _action(self, state: int, label: int) -> Action:
         match self._move(self._states[state], label):
-            case Enter(waiting, inner):
-                return Push(self._waiting_state(waiting), self._state(inner))
-            case Leave(ends):
+            case BracketOpened(waiting, inner):
+                return Push(self._waiting_state(waiting), self.state(inner))
+            case BracketClosed(ends):
                 return Pop(self._outcome(ends))
             case place:
-                return Dead() if self._grammar.is_dead(place) else Goto(self._state(place))
+                return Dead() if self._grammar.is_dead(place) else Goto(self.state(place))
 
     def _outcome(self, ends: Items) -> int:
         """The number of a set of items that end together."""
         if ends not in self._outcomes:
-            self._outcomes[ends] = len(self._ends)
+            self._outcomes[ends] = _FIRST_OUTCOME + len(self._ends)
             self._ends.append(ends)
         return self._outcomes[ends]
 
@@ -103,13 +120,18 @@ class CfgStates:
         if known is None:
             self._check_budgets()
             known = self._waiting_ids[items] = self._tables.add_state(
-                lexer_start=DEAD, num_labels=0, is_final=False, full_outcome=_NO_OUTCOME
+                lexer_start=DEAD, num_labels=0, is_final=False, full_outcome=_FULL_OUTCOME
             )
             self._waiting[known] = items
             self._num_bytes += _STATE_BYTES + _ITEM_BYTES * len(items)
         return known
 
-    def _state(self, place: Place) -> int:
+    def state(self, place: Place) -> int:
+        """The state of a place.
+
+        Raises:
+            LimitExceededError: a budget is used up.
+        """
         known = self._ids.get(place)
         if known is None:
             self._check_budgets()
@@ -133,10 +155,7 @@ class CfgStates:
 
     def _check_budgets(self) -> None:
         limits = self._limits
-        if len(self._states) + len(self._waiting) >= limits.max_structural_states:
-            raise LimitExceededError(
-                "max_structural_states", limits.max_structural_states, "the grammar"
-            )
+        self._tables.check_num_states(limits.max_structural_states)
         if self._num_bytes > limits.max_table_bytes:
             raise LimitExceededError(
                 "max_table_bytes", limits.max_table_bytes, "what is known of the grammar"

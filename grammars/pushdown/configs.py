@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from grammars.automata.string_rest import StringRest
+    from grammars.cfg.items import Items as CfgItems
     from grammars.cfg.steps import CfgSteps, Place
     from grammars.pushdown.layouts import JsonContext, Layout
     from grammars.schema.plans import ArrayPlace, ObjectPlace
@@ -82,6 +83,15 @@ class GrammarThen:
 
 
 @dataclass(frozen=True, slots=True)
+class GrammarWaits:
+    """Below a frame between brackets of a grammar, of which `waiting` goes on, then `then`."""
+
+    grammar: CfgSteps
+    waiting: CfgItems
+    then: ConfigId
+
+
+@dataclass(frozen=True, slots=True)
 class InString:
     """Inside a string that is read in pieces: a frame of its own, which its closing quote ends."""
 
@@ -89,7 +99,14 @@ class InString:
 
 
 Config: TypeAlias = (
-    Done | ValueThen | ObjectMember | ArrayElement | PartThen | GrammarThen | InString
+    Done
+    | ValueThen
+    | ObjectMember
+    | ArrayElement
+    | PartThen
+    | GrammarThen
+    | GrammarWaits
+    | InString
 )
 
 DONE: Final[ConfigId] = 0

@@ -8,11 +8,13 @@ import numpy as np
 
 from grammars.automata.dfa import DEAD
 from grammars.automata.json_spelling import QUOTE
+from grammars.automata.string_rest import ENDED
 from grammars.pushdown.actions import Goto, Pop, Push
 from grammars.pushdown.beginnings import Beginnings
-from grammars.pushdown.configs import DONE, ConfigTable, PartThen
+from grammars.pushdown.configs import DONE, ConfigTable, GrammarWaits, PartThen
 from grammars.pushdown.contexts import Contexts
 from grammars.pushdown.distinct import Distinct, distinct_in, forbids_repeat
+from grammars.pushdown.grammar_frames import GrammarFrames
 from grammars.pushdown.items import Item, merged_items
 from grammars.pushdown.joint_effects import continued_items, entered_items, outcome_of
 from grammars.pushdown.json_states import JsonStates
@@ -22,9 +24,13 @@ from grammars.pushdown.outer_frame import expand_outer_frame
 from grammars.pushdown.refusals import ambiguous_parts
 from grammars.pushdown.state_reader import StateReader
 from grammars.pushdown.templates import KnownTemplates
-from grammars.pushdown.transitions import Continue, Enter, Leave, Transitions
+from grammars.pushdown.terminals import StringPiece
+from grammars.pushdown.transitions import Continue, Enter, Leave, Scan, Transitions
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from grammars.automata.string_rest import StringRest
     from grammars.limits import CompileLimits
     from grammars.pushdown.actions import Action
     from grammars.pushdown.items import Items
@@ -84,6 +90,7 @@ class StructuralStates:
             KnownTemplates(limits, vocabulary.missing_bytes),
             limits.max_structural_states,
         )
+        self._grammar_frames = GrammarFrames(tables, self._configs, limits)
         self._items: dict[int, Items] = {}
         self._readings: dict[int, Reading] = {}
         self._ids: dict[Items, int] = {}
@@ -99,19 +106,42 @@ class StructuralStates:
         """
         if state in self._json_states:
             self._json_states.expand(state, label, self)
+        elif state in self._grammar_frames:
+            self._grammar_frames.expand_action(state, label)
         else:
             self._tables.set_action(state, label, self._action(state, label))
 
     def expand_resume(self, state: int, outcome: int) -> None:
         """Write what `state` becomes when only the items of `outcome` go on."""
+        if state in self._grammar_frames:
+            self._grammar_frames.expand_resume(state, outcome)
+            return
         items = self.items_of(state)
-        going_on = merged_items(item for i, item in enumerate(items) if outcome >> i & 1)
+        config = self._configs[items[0].config]
+        if isinstance(config, GrammarWaits):
+            going_on: Items = (self._grammar_frames.resumed(items[0].tags, config, outcome),)
+        else:
+            going_on = merged_items(item for i, item in enumerate(items) if outcome >> i & 1)
         self._tables.set_resume(state, outcome, self.state_of_items(going_on))
 
     def cut_strings(self, state: int) -> CutStrings | None:
         """See `Expander`."""
         known = self._readings.get(state)  # a state from a template reads its strings whole
         return None if known is None else known.cut
+
+    def after_strings(self, state: int, ended: Collection[StringRest]) -> Action:
+        """See `Expander`."""
+        reading = self._readings[state]
+        effects = [
+            effect
+            for terminal, effect in zip(reading.terminals, reading.effects, strict=True)
+            if isinstance(terminal, StringPiece)
+            and terminal.label == ENDED
+            and terminal.rest in ended
+        ]
+        if isinstance(effects[0][1], Leave):
+            return Pop(outcome_of(effects))
+        return Goto(self.state_of_items(continued_items(effects)))
 
     def is_of_json(self, state: int) -> bool:
         """Whether a state is surely within a JSON document, or before one."""
@@ -158,6 +188,8 @@ class StructuralStates:
 
     def distinct_texts(self, state: int) -> Distinct:
         """What must differ in the frame that a state opens."""
+        if state in self._grammar_frames:
+            return Distinct.NOTHING
         return distinct_in([self._configs[item.config] for item in self.items_of(state)])
 
     def after_repeat(self, state: int) -> int:
@@ -193,6 +225,10 @@ class StructuralStates:
                 return pushed
             case Leave():
                 return Pop(outcome_of(effects))
+            case Scan():
+                [(tags, scan)] = effects  # what is read beside a grammar begins otherwise
+                assert isinstance(scan, Scan)
+                return self._grammar_frames.action(tags, scan, self.state_of)
 
     def _effects(self, reading: Reading, label: int) -> list[tuple[int, Effect]]:
         """What follows a label, with the tags of the items that read it."""

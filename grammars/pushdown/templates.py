@@ -114,10 +114,10 @@ def make_template(reading: Reading) -> Template | None:
                 ends |= 1 << label - 1
             case Continue() if word != _COMMA:
                 scalars |= 1 << label - 1
-            case Continue() | Enter():
-                if not isinstance(word, bytes) or word not in opening:
-                    return None  # a piece of a string is read in a frame too
+            case Continue() | Enter() if isinstance(word, bytes) and word in opening:
                 opening[word] = label
+            case _:
+                return None  # a piece of a string is read in a frame too
     counted = reading.counted
     return Template(
         dfa=lexer.dfa,

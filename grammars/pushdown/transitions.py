@@ -11,6 +11,7 @@ from grammars.pushdown.configs import (
     ArrayElement,
     Done,
     GrammarThen,
+    GrammarWaits,
     InString,
     ObjectMember,
     PartThen,
@@ -36,6 +37,7 @@ from grammars.schema.value import StringSet
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
+    from grammars.cfg.steps import CfgSteps, Ways
     from grammars.pushdown.configs import Config, ConfigId, ConfigTable
     from grammars.pushdown.layouts import JsonContext, MemberKey
     from grammars.pushdown.string_reading import StringReading
@@ -64,7 +66,17 @@ class Leave:
     """The closing bracket is read: the frame ends."""
 
 
-Effect: TypeAlias = Continue | Enter | Leave
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A grammar has read `label` of its lexer at `ways`: it says itself what comes, then `then`."""
+
+    grammar: CfgSteps
+    ways: Ways
+    label: int
+    then: ConfigId
+
+
+Effect: TypeAlias = Continue | Enter | Leave | Scan
 
 
 class Transitions:
@@ -85,11 +97,11 @@ class Transitions:
         """The transitions of one config.
 
         Args:
-            config: not a composite part; `Done` has none.
+            config: not a composite part; `Done` has none, nor has one that only waits.
             reading: how its strings are read.
         """
         match config:
-            case Done():
+            case Done() | GrammarWaits():
                 pass
             case ValueThen():
                 yield from self._value(config, reading)
@@ -103,10 +115,7 @@ class Transitions:
                 ways = grammar.ways(place)
                 if ways.lexer is not None:
                     for label in range(1, len(ways.lexer.labels) + 1):
-                        after = grammar.after(ways, label)
-                        if not grammar.is_dead(after):
-                            following = self._configs.intern(GrammarThen(grammar, after, then))
-                            yield Scanned(ways.lexer, label), Continue(following)
+                        yield Scanned(ways.lexer, label), Scan(grammar, ways, label, then)
             case PartThen(part, then):
                 for terminal, parts in part_terminals(part, self._vocabulary, self._max_states):
                     yield terminal, Continue(self._configs.sequence(parts, then))

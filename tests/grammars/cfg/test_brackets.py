@@ -22,10 +22,11 @@ from grammars.limits import CompileLimits
 from grammars.masks.compiled import AutomatonGrammar
 from grammars.pushdown.cfg_states import CfgStates
 from grammars.pushdown.tables import AutomatonTables
-from grammars.spec import Cfg
+from grammars.spec import Cfg, Embed, JsonSchema, Literal, Sequence, Structure
 from tests.support.byte_vocabulary import byte_vocabulary
 from tests.support.cfg_judge import CfgJudge
 from tests.support.earley import recognises
+from tests.support.grammar_texts import TextJudge
 from tests.support.random_grammars import grammars, productions, written
 from tests.support.tokenizers import real_vocabulary
 
@@ -183,6 +184,51 @@ def test_masks_deep_in_brackets_are_those_without_frames(name):
         assert plain.accept_token(token)
     assert frames.is_complete
     assert plain.is_complete
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_masks_deep_in_brackets_are_the_same_inside_a_structure(name):
+    """There the frames lie on one of the structure's."""
+    vocabulary = real_vocabulary("smollm2")
+    spec = Cfg("lark", (GRAMMARS / f"{name}.lark").read_text(encoding="utf-8"))
+    part = Sequence((Literal("<|im_start|>"), Embed(spec), Literal("<|im_start|>")))
+    inside = compile_grammar(Structure(part), vocabulary).matcher()
+    alone = _grammar(name, is_plain=True).matcher()
+    [tag] = inside.allowed_token_ids()
+    assert inside.accept_token(tag)
+    for token in vocabulary.encode(DEEP[name].encode()):
+        allowed = inside.allowed_token_ids()
+        ends = set(vocabulary.end_token_ids)
+        assert set(allowed) - {tag} == set(alone.allowed_token_ids()) - ends
+        assert (tag in allowed) == alone.is_complete
+        assert inside.accept_token(token)
+        assert alone.accept_token(token)
+    assert inside.accept_token(tag)
+    assert inside.is_complete
+
+
+def test_states_do_not_grow_with_the_depth_of_brackets_inside_a_structure():
+    spec = Cfg("lark", 'start: start "+" start | "(" start ")" | "a" | "(" start "," start ")"')
+    judge = TextJudge(Sequence((Literal("<"), Embed(spec), Literal(">"))))
+    judge.accepts("<" + "(" * 6 + "a" + ")" * 6 + ">")
+    num_states = judge.tables.num_states
+    for depth in (10, 40):
+        nested = "(" * depth + "a" + ")" * depth
+        assert judge.accepts(f"<{nested}>")
+        assert not judge.accepts(f"<({nested}>")
+        assert not judge.accepts(f"<{nested})>")
+    assert judge.tables.num_states <= num_states + 2
+    assert judge.accepts("<((a+a,(a))+(a),(a,a))>")
+
+
+def test_texts_that_must_differ_go_along_with_brackets_of_a_grammar():
+    lists = JsonSchema('{"type": "array", "items": {"type": "integer"}, "uniqueItems": true}')
+    spec = Cfg("lark", 'start: "x" | "(" start ")"')
+    judge = TextJudge(Sequence((Embed(lists), Embed(spec), Literal(";"), Embed(lists))))
+    assert judge.accepts("[1,2]((x));[2,1]")
+    assert not judge.accepts("[1,1]((x));[2]")
+    assert not judge.accepts("[1]((x));[2,2]")
+    assert not judge.accepts("[1]((x);[2]")
 
 
 @pytest.mark.parametrize("name", DEEP)
