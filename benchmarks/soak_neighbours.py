@@ -1,4 +1,4 @@
-"""Neighbours: how large schemas that compile affect eight streams."""
+"""Neighbours: how grammars that take long to compile affect eight streams."""
 
 from __future__ import annotations
 
@@ -12,12 +12,17 @@ import httpx
 from benchmarks.spread import Spread
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from benchmarks.serve_client import Target
 
 NUM_STREAMS: Final = 8
 _NUM_ROUNDS: Final = 2
 _NUM_MEMBERS: Final = 2_000
-"""Required ones, of the schema that compiles: about two seconds of processor time."""
+"""Required ones, of every other thing that compiles: a large schema."""
+
+_NUM_RULES: Final = 40_000
+"""Of the others: GBNF like the slowest case of the hostile corpus, a second of processor time."""
 
 
 class _Stream:
@@ -69,35 +74,54 @@ def measure_neighbours(target: Target, seconds: float, timeout_s: float) -> tupl
 
 
 async def _measure(target: Target, seconds: float, timeout_s: float) -> tuple[Spread, Spread]:
+    alone: list[float] = []
+    beside: list[float] = []
+    num_compiled = itertools.count()
+
+    async def compile_all() -> None:
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            await _compile(client, target, next(num_compiled))
+
+    async with httpx.AsyncClient(timeout=timeout_s) as client:
+        for _ in range(_NUM_ROUNDS):
+            alone += await _gaps_beside(asyncio.sleep(seconds), client, target)
+            beside += await _gaps_beside(compile_all(), client, target)
+    return Spread.of(alone), Spread.of(beside)
+
+
+async def _gaps_beside(
+    work: Coroutine[None, None, None], client: httpx.AsyncClient, target: Target
+) -> list[float]:
+    """Milliseconds between the pieces of streams that all begin anew: longer texts take longer."""
     url = f"{target.url}/chat/completions"
     said = {"messages": [{"role": "user", "content": "Tell a long story."}]}
     body = said | {"model": target.model, "stream": True, "max_tokens": 1_000, "ignore_eos": True}
     streams = [_Stream() for _ in range(NUM_STREAMS)]
-    alone: list[float] = []
-    beside: list[float] = []
-    num_compiled = 0
-    async with httpx.AsyncClient(timeout=timeout_s) as client, asyncio.TaskGroup() as group:
+    async with asyncio.TaskGroup() as group:
         reading = [group.create_task(stream.read(client, url, body)) for stream in streams]
         for stream in streams:
             await stream.has_begun.wait()
-        for _ in range(_NUM_ROUNDS):
-            begin = time.perf_counter()
-            await asyncio.sleep(seconds)
-            middle = time.perf_counter()
-            while time.perf_counter() < middle + seconds:
-                await _compile(client, target, num_compiled)
-                num_compiled += 1
-            end = time.perf_counter()
-            for stream in streams:
-                alone += stream.gaps_ms(begin, middle)
-                beside += stream.gaps_ms(middle, end)
+        begin = time.perf_counter()
+        await work
+        end = time.perf_counter()
         for task in reading:
             task.cancel()
-    return Spread.of(alone), Spread.of(beside)
+    return [gap for stream in streams for gap in stream.gaps_ms(begin, end)]
 
 
 async def _compile(client: httpx.AsyncClient, target: Target, number: int) -> None:
-    """Have a new schema compiled."""
+    """Have a new grammar compiled."""
+    body = {
+        "model": target.model,
+        "messages": [{"role": "user", "content": "x"}],
+        "max_tokens": 1,
+        **(_rules(number) if number % 2 else _schema(number)),
+    }
+    (await client.post(f"{target.url}/chat/completions", json=body)).raise_for_status()
+
+
+def _schema(number: int) -> dict[str, Any]:
     names = [f"member_{number}_{index}" for index in range(_NUM_MEMBERS)]
     schema = {
         "type": "object",
@@ -106,10 +130,9 @@ async def _compile(client: httpx.AsyncClient, target: Target, number: int) -> No
         "additionalProperties": False,
     }
     form = {"type": "json_schema", "json_schema": {"name": "large", "schema": schema}}
-    body = {
-        "model": target.model,
-        "messages": [{"role": "user", "content": "x"}],
-        "max_tokens": 1,
-        "response_format": form,
-    }
-    (await client.post(f"{target.url}/chat/completions", json=body)).raise_for_status()
+    return {"response_format": form}
+
+
+def _rules(number: int) -> dict[str, Any]:
+    chain = (f'r{index} ::= "{number}" r{index + 1}' for index in range(_NUM_RULES))
+    return {"guided_grammar": "\n".join(("root ::= r0", *chain, f'r{_NUM_RULES} ::= "end"'))}

@@ -95,6 +95,11 @@ class AsyncEngine:
         return 0.0 if began is None else time.monotonic() - began
 
     @property
+    def is_busy(self) -> bool:
+        """Whether requests were running after the last step; any thread may ask."""
+        return self._stats.num_running > 0
+
+    @property
     def is_alive(self) -> bool:
         """Whether requests are being served."""
         return self._death is None and self._thread.is_alive()

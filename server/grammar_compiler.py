@@ -9,6 +9,7 @@ from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, Protocol
 
+from engine.pacing import Pacer
 from engine.thread_priority import give_way
 from grammars.cache import CacheStats
 from grammars.errors import BackendError, GrammarError
@@ -101,6 +102,7 @@ class GrammarCompiler:
         warm_actions: of each grammar, expanded ahead of its texts in another thread; 0 for none.
         cache: what `compile_spec` looks into, to be asked for its counts; None: there is none.
         automata: of finite grammars, for a device that follows them; None: there is none.
+        pacer: says when to work; None: always.
     """
 
     def __init__(
@@ -112,7 +114,9 @@ class GrammarCompiler:
         warm_actions: int = 0,
         cache: GrammarCache | None = None,
         automata: DeviceAutomata | None = None,
+        pacer: Pacer | None = None,
     ) -> None:
+        self._pacer = pacer or Pacer(lambda: False)
         self._cache = cache
         self._automata = automata
         self._compile_spec = compile_spec
@@ -122,7 +126,7 @@ class GrammarCompiler:
         self._turns = Turns(max_concurrent)
         self._max_pending = max_concurrent + max_waiting
         self._num_pending = 0
-        self._warmer = GrammarWarmer(warm_actions, automata)
+        self._warmer = GrammarWarmer(warm_actions, self._pacer, automata)
         self._refusals: OrderedDict[bytes, GrammarError] = OrderedDict()  # the oldest first
 
     async def compile(
@@ -156,7 +160,8 @@ class GrammarCompiler:
         if refusal is not None:
             raise copy.copy(refusal)
         try:
-            grammar = self._compile_spec(spec)
+            with self._pacer.paced():
+                grammar = self._compile_spec(spec)
         except GrammarError as error:
             if _num_chars(error) <= _MAX_REFUSAL_CHARS:
                 self._refusals[digest] = copy.copy(error)

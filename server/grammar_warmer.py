@@ -14,6 +14,7 @@ from grammars.errors import GrammarError
 from grammars.protocol import ExpandableGrammar
 
 if TYPE_CHECKING:
+    from engine.pacing import Pacer
     from grammars.protocol import CompiledGrammar
     from server.device_automata import DeviceAutomata
 
@@ -32,10 +33,14 @@ class GrammarWarmer:
 
     Args:
         num_actions: expanded of each grammar at most; 0 for none.
+        pacer: says when to work.
         automata: gets the tables of finite grammars; None: nobody follows them.
     """
 
-    def __init__(self, num_actions: int, automata: DeviceAutomata | None = None) -> None:
+    def __init__(
+        self, num_actions: int, pacer: Pacer, automata: DeviceAutomata | None = None
+    ) -> None:
+        self._pacer = pacer
         self._num_actions = num_actions
         self._automata = automata
         self._thread = ThreadPoolExecutor(1, "grammar-warmer", initializer=give_way)
@@ -94,4 +99,5 @@ class GrammarWarmer:
             time.sleep(_PAUSE_S)
             self._paused_at = time.monotonic()
         self._may_go_on.wait()
+        self._pacer.pause()
         return not self._is_closed

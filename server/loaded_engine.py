@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from engine.pacing import Pacer
 from grammars.backends.base import get_backend
 from server.backend import load_backend
 from server.engine_client import EngineClient
@@ -119,6 +120,7 @@ def _load_here(
         warm_actions=server_config.warm_actions,
         cache=backend.grammar_cache,
         automata=backend.automata,
+        pacer=Pacer(lambda: backend.engine.is_busy),
     )
     return LoadedEngine(backend.engine, compiler, backend.tokenizer, backend.vocabulary)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import EngineDeadError, EngineError, InvalidRequestError, failure_sentence
+from engine.pacing import Pacer
 from grammars import kernel_list as grammar_kernels
 from grammars.errors import GrammarError
 from server.backend import load_backend
@@ -118,6 +119,7 @@ class EngineHost:
             warm_actions=start.warm_actions,
             cache=backend.grammar_cache,
             automata=backend.automata,
+            pacer=Pacer(lambda: backend.engine.is_busy),
         )
         self._heartbeat_s = start.heartbeat_s
         self._grammars: dict[int, CompiledGrammar] = {}

@@ -123,6 +123,7 @@ def test_the_soak_compares_the_goodput_under_four_times_the_load(monkeypatch, tm
 
     monkeypatch.setattr(serve_soak, "own_server", scripted)
     monkeypatch.setattr(soak_neighbours, "_NUM_MEMBERS", 20)
+    monkeypatch.setattr(soak_neighbours, "_NUM_RULES", 20)
     options = SimpleNamespace(
         model=None, serve_arguments=[], max_tokens=400, seed=1, timeout=60, soak_seconds=1,
         output=tmp_path,

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 import threading
 
 import pytest
 
+from engine.pacing import Pacer
 from grammars.compile import compile_grammar
 from grammars.errors import LimitExceededError, UnsupportedError
-from grammars.spec import Regex
+from grammars.spec import JsonSchema, Regex
 from server.errors import OverloadedError
 from server.grammar_compiler import _MAX_REFUSALS, GrammarCompiler
 from tests.support.byte_vocabulary import byte_vocabulary
@@ -104,6 +106,28 @@ async def test_compiles_and_what_is_expanded_ahead_leave_the_processors_to_the_s
     assert priorities["step loop"] == priorities["step loop, later"]
     assert priorities["compiler"] == priorities["warmer"] > priorities["step loop"]
     compiler.close()
+
+
+async def test_a_long_compile_is_paused_while_others_generate():
+    num_pauses = 0
+
+    def pause(_seconds):
+        nonlocal num_pauses
+        num_pauses += 1
+
+    names = [f"member {number}" for number in range(10_000)]
+    large = JsonSchema(json.dumps({"properties": {name: {} for name in names}}))
+
+    def compile_spec(spec):
+        return compile_grammar(spec, byte_vocabulary())
+
+    idle, busy = Pacer(lambda: False, sleep=pause), Pacer(lambda: True, sleep=pause)
+    for pacer in (idle, busy):
+        assert num_pauses == 0
+        compiler = GrammarCompiler(compile_spec, max_concurrent=1, max_waiting=1, pacer=pacer)
+        await compiler.compile(large)
+        compiler.close()
+    assert num_pauses > 0
 
 
 async def test_a_flood_of_one_caller_keeps_anothers_compile_waiting_for_one():
