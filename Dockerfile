@@ -38,6 +38,6 @@ RUN python -m server.kernels
 
 EXPOSE 8000
 HEALTHCHECK --interval=15s --timeout=5s --start-period=10m --retries=3 \
-    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/health', timeout=4)"]
+    CMD ["python", "-m", "server.health_check"]
 ENTRYPOINT ["tightrope", "serve", "--host", "0.0.0.0", "--port", "8000"]
 CMD ["smollm2-135m"]

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from server.health_check import DEFAULT_PORT
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -65,10 +67,9 @@ def test_weights_are_in_the_volume(instructions):
 def test_its_health_is_what_the_server_says(instructions):
     (check,) = rest_of(instructions, "HEALTHCHECK")
     options, command = check.split("CMD", 1)
-    program, flag, code = json.loads(command)
-    assert (program, flag) == ("python", "-c")
-    compile(code, "HEALTHCHECK", "exec")
-    assert "http://127.0.0.1:8000/health" in code
+    assert json.loads(command) == ["python", "-m", "server.health_check"]
+    (entrypoint,) = rest_of(instructions, "ENTRYPOINT")
+    assert f"--port {DEFAULT_PORT}" in " ".join(json.loads(entrypoint))
     assert "--start-period=" in options  # the first start downloads weights
 
 

@@ -15,6 +15,7 @@ import pytest
 from server.commands.serve import make_parser
 from server.config import ServerConfig, hash_api_keys
 from server.errors import OverloadedError, StartupError
+from server.health_check import is_alive
 from server.key_load import KeyLoad
 from server.logs import JsonFormatter, new_sequence_id, request_id_of_task
 from server.uvicorn_settings import check_certificate
@@ -138,6 +139,15 @@ def test_a_certificate_makes_it_https(certificate):
         assert httpx.get(f"{secure}/health", verify=trusting).status_code == 200
         with pytest.raises(httpx.HTTPError):
             httpx.get(f"{url}/health")
+
+
+def test_a_container_finds_it_alive_with_and_without_a_certificate(certificate):
+    cert, key = map(str, certificate)
+    for config in (ServerConfig(), ServerConfig(tls_cert_file=cert, tls_key_file=key)):
+        with running(make_services("ok", config=config)) as url:
+            port = httpx.URL(url).port
+            assert is_alive(port)
+        assert not is_alive(port)
 
 
 def test_a_certificate_that_cannot_be_used_is_told_before_anything_is_loaded(certificate):
