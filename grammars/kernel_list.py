@@ -17,6 +17,11 @@ _TABLES: Final = (
     "int32[:,::1], int64[::1]))"
 )
 _WORK: Final = "Tuple((int64[:,::1], int64[:,::1], int64[:,::1], int64[:,::1], int64[::1]))"
+_CONTENT: Final = (
+    "Tuple((int32[::1], int32[::1], int32[::1], boolean[::1], int32[::1], int32[::1], "
+    "int32[::1], int32[::1], boolean[:,::1]))"
+)
+_ENDS: Final = "Tuple((int32[::1], int32[:,::1], int32[:,::1], int32[::1], uint8[::1], int32[::1]))"
 
 KERNELS: Final[Mapping[str, Mapping[str, str]]] = {
     "grammars.masks.runner": {
@@ -25,8 +30,8 @@ KERNELS: Final[Mapping[str, Mapping[str, str]]] = {
             f"boolean, int64, int64, int64, int64[::1], {_TABLES}, uint32[::1], {_WORK})"
         ),
         "ends": (
-            f"({_TOKENS}, int64, int64, int64, boolean, int64[::1], {_TABLES}, int32[::1], "
-            f"int64[:,::1], int64[::1], int32[::1], {_WORK})"
+            f"({_TOKENS}, int64, int64, int64, boolean, boolean, int64[::1], {_TABLES}, "
+            f"int32[::1], int64[:,::1], int64[::1], int32[::1], {_WORK})"
         ),
         "step": (
             f"(uint16[::1], int64, int64, int64, boolean, int64[::1], {_TABLES}, int64[::1], "
@@ -121,11 +126,21 @@ KERNELS: Final[Mapping[str, Mapping[str, str]]] = {
         ),
         "_spelled_below": "(int32[::1], int32[::1], int32[::1], int64)",
     },
+    "grammars.automata.content_ends": {
+        "_find_ends": f"({_CONTENT},)",
+        "ends_beside": f"(int32[:,::1], {_CONTENT}, {_ENDS}, int32[:,::1], {_CONTENT})",
+    },
+    "grammars.masks.string_costs": {
+        "tokens_to_end": (
+            f"(uint8[::1], int32[:,::1], {_CONTENT}, {_ENDS}, int32[::1], int32[:,::1], "
+            "int32[:,::1])"
+        ),
+    },
     "grammars.masks.content_tokens": {
         "sort_by_content": (
-            "(int32[:,::1], int32[::1], int64, int64, int64, uint32[::1], int32[::1], int32[::1], "
-            "int32[::1], boolean[::1], int32[::1], int32[::1], int32[::1], int32[::1], "
-            "boolean[:,::1])"
+            "(int32[:,::1], int32[::1], int64, int64, int64, uint32[::1], int32[:,::1], "
+            "int32[::1], int32[::1], int32[::1], boolean[::1], int32[::1], int32[::1], "
+            "int32[::1], int32[::1], boolean[:,::1])"
         ),
     },
     "grammars.automata.edges": {

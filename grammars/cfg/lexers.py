@@ -19,6 +19,7 @@ from grammars.automata.classes import build_dfa
 from grammars.automata.dfa import DEAD, NO_LABEL, NUM_BYTES
 from grammars.automata.minimise import FIRST_ACCEPTING_KIND, minimise_table
 from grammars.automata.operations import minimise
+from grammars.automata.reach import first_ways
 from grammars.automata.subset import determinise
 from grammars.cfg.follow import members
 from grammars.cfg.part_characters import part_characters
@@ -156,11 +157,15 @@ class LexerTable:
         if not self._network.is_scannerless:
             return labels, table.next_state, meanings
         next_state = table.next_state.copy()
+        cut_states = self._cut_states(table, union, ended, meanings)
+        next_state[cut_states] = DEAD
+        ways = first_ways(next_state, union.atom_of_symbol.astype(np.uint16), table.start)
         numbers = {meaning: i for i, meaning in enumerate(meanings, 1)}
         num_opened = 0
-        for state in self._cut_states(table, union, ended, meanings).tolist():
+        leads_on = union.leads_on()
+        for state in cut_states[ways[cut_states, 0] != DEAD].tolist():  # those that are reached
             inside = table.set_items[table.set_start[state] : table.set_start[state + 1]]
-            inside = inside[union.has_edges(inside)]
+            inside = inside[leads_on[inside]]
             num_opened += len(inside)
             self._check(num_opened)
             opened = [
@@ -169,7 +174,6 @@ class LexerTable:
             ]
             cut = replace(meanings[labels[state] - 1], opened=tuple(opened))
             labels[state] = numbers.setdefault(cut, len(numbers) + 1)
-            next_state[state] = DEAD
         return labels, next_state, list(numbers)
 
     def _cut_states(

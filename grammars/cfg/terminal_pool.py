@@ -42,11 +42,11 @@ class Union:
         """The places in the list of the terminals that some states belong to."""
         return np.searchsorted(self.bases, states, side="right") - 1
 
-    def has_edges(self, states: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Which of some states have a way on."""
+    def leads_on(self) -> NDArray[np.bool_]:
+        """Which states have a way on: bool, (num_states,)."""
         leads_on = np.zeros(self.nfa.num_states, np.bool_)
         leads_on[self.nfa.source] = True
-        return leads_on[states]
+        return leads_on
 
     def ended(self, table: SubsetTable) -> EndedTerminals:
         """The terminals whose text is whole in the states of the deterministic automaton."""

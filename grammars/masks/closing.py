@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from grammars.masks.completion import Completion
+from grammars.masks.needed_tokens import REFUSED, NeededTokens
+from grammars.masks.string_places import StringPlaces
+from grammars.masks.token_symbols import build_token_symbols
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grammars.masks.configuration import Configuration
     from grammars.masks.distinct_configurations import DistinctConfigurations
+    from grammars.masks.needed_tokens import Needed
     from grammars.masks.steps import Steps
     from grammars.protocol import Bitmask
     from grammars.pushdown.actions import Expander
@@ -55,6 +59,12 @@ class Closing:
         """Made for the first text that has to close."""
         return Completion(self._tables, self._expander, self._vocabulary)
 
+    @cached_property
+    def _needed(self) -> NeededTokens:
+        tokens = self._vocabulary.derive(build_token_symbols)
+        places = StringPlaces(self._tables, self._expander)
+        return NeededTokens(tokens, self._steps, places, self._completion, self.num_tokens)
+
     def num_tokens(self, configuration: Configuration, max_states: int | None = None) -> int:
         """How many tokens complete a text, see `Completion`."""
         known = configuration.num_to_complete
@@ -76,12 +86,11 @@ class Closing:
         most = max(tokens_left, self.num_tokens(configuration)) - num_spare - 1
         if configuration.most_to_complete is not None and configuration.most_to_complete <= most:
             return allowed
-        ends, needed = self._needed_after(configuration, allowed)
-        configuration.most_to_complete = max(needed.values(), default=0)
+        needed = self._needed_after(configuration, allowed)
+        configuration.most_to_complete = max(0, int(needed.max()))
         if self._distinct is not None and not configuration.is_complete:
-            most = max(most, _least(ends, needed, allowed))  # the shortest way may be a repeat
-        far = [end for end, num_tokens in needed.items() if num_tokens > most]
-        return allowed & ~_packed(np.isin(ends, far), len(allowed))
+            most = max(most, _least(needed, allowed))  # the shortest way may be a repeat
+        return allowed & ~_packed(needed > most, len(allowed))
 
     def _num_tokens(self, configuration: Configuration, max_states: int | None) -> int:
         if self._distinct is None or configuration.is_shared or configuration.is_complete:
@@ -93,30 +102,23 @@ class Closing:
             for num_bytes, free in self._distinct.free_configurations(configuration)
         )
 
-    def _needed_after(
-        self, configuration: Configuration, allowed: Bitmask
-    ) -> tuple[NDArray[np.int32], dict[int, int]]:
-        """What each token leads to, by number, and the tokens that complete the text from there."""
+    def _needed_after(self, configuration: Configuration, allowed: Bitmask) -> Needed:
+        """The tokens that complete the text after each allowed token; REFUSED after some others."""
         if configuration.point is None:
-            ends, following = self._steps.after_all(configuration.shared)
-        else:
-            ends, following = self._after_one_by_one(configuration, allowed)
-        return ends, {number: self.num_tokens(after) for number, after in enumerate(following, 1)}
+            return self._needed.find(configuration.shared)
+        return self._needed_one_by_one(configuration, allowed)
 
-    def _after_one_by_one(
-        self, configuration: Configuration, allowed: Bitmask
-    ) -> tuple[NDArray[np.int32], list[Configuration]]:
-        """`Steps.after_all` of the tokens of a row, for any grammar; its plain reference."""
+    def _needed_one_by_one(self, configuration: Configuration, allowed: Bitmask) -> Needed:
+        """The same by a step of each token, for any grammar; its plain reference."""
         step = self._steps.after if self._distinct is None else self._distinct.step
-        ends = np.zeros(self._vocabulary.padded_size, np.int32)
-        numbers: dict[Configuration, int] = {}
+        needed = np.full(self._vocabulary.padded_size, REFUSED, np.int32)
         bits = np.unpackbits(allowed.view(np.uint8), bitorder="little")
         for token_id in np.flatnonzero(bits).tolist():
             if token_id not in self._vocabulary.end_token_ids:
                 after = step(configuration, token_id)
                 assert after is not None, "the row allows it"
-                ends[token_id] = numbers.setdefault(after, len(numbers) + 1)
-        return ends, list(numbers)
+                needed[token_id] = self.num_tokens(after)
+        return needed
 
 
 def _has_endless_keys(configuration: Configuration) -> bool:
@@ -125,10 +127,10 @@ def _has_endless_keys(configuration: Configuration) -> bool:
     return point is None or all(frame.has_keys and frame.is_endless for frame in point.frames)
 
 
-def _least(ends: NDArray[np.int32], needed: dict[int, int], allowed: Bitmask) -> int:
+def _least(needed: Needed, allowed: Bitmask) -> int:
     """What is needed behind the best of the allowed tokens; others may be repeats."""
-    is_allowed = np.unpackbits(allowed.view(np.uint8), bitorder="little")[: len(ends)].astype(bool)
-    return min(needed[end] for end in np.unique(ends[is_allowed]).tolist() if end != 0)
+    is_allowed = np.unpackbits(allowed.view(np.uint8), bitorder="little")[: len(needed)]
+    return int(needed[is_allowed.astype(bool) & (needed != REFUSED)].min())
 
 
 def _packed(is_set: NDArray[np.bool_], num_words: int) -> Bitmask:

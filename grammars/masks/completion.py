@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from grammars.errors import LimitExceededError
 from grammars.masks.all_costs import Costs, all_costs
 from grammars.masks.lexer_ways import LexerWays
+from grammars.masks.string_ends import StringEnds
 from grammars.pushdown.actions import Dead, Goto, Pop, Push
 from grammars.pushdown.layout import StateColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator, Iterator, Sequence
 
     from grammars.masks.configuration import Configuration, Frame
     from grammars.pushdown.actions import Action, Expander
@@ -50,12 +51,14 @@ class Completion:
     Attributes:
         num_falls: how often the cost of a known state has fallen. Numbers from before and from
             after it cannot be compared.
+        strings: ends the strings that are read in pieces.
     """
 
     def __init__(self, tables: AutomatonTables, expander: Expander, vocabulary: Vocabulary) -> None:
         self._tables = tables
         self._expander = expander
         self._ways = LexerWays(tables, vocabulary)
+        self.strings = StringEnds(tables, expander, vocabulary)
         self._costs: dict[int, Costs] = {}
         self._rest: dict[tuple[Frame, int], int] = {}
         self._max_states = self._num_left = _NO_LIMIT
@@ -73,12 +76,27 @@ class Completion:
             GrammarError: the automaton cannot grow within its limits.
         """
         self._max_states = self._num_left = _NO_LIMIT if max_states is None else max_states
-        below = configuration.below
+        cut = self._expander.cut_strings(configuration.state)
+        is_in_string = cut is not None and cut.is_open  # where every outcome has been promised
         costs = (
             self._state_costs(configuration.state)
-            if configuration.is_fresh
+            if configuration.is_fresh and not is_in_string
             else self._costs_inside(configuration)
         )
+        return self._to_the_end(costs, configuration.below)
+
+    def num_tokens_after(self, action: Action, below: Frame | None) -> int:
+        """The same where an action has just been done.
+
+        Args:
+            action: of a label.
+            below: the frames below the top that it is done in.
+        """
+        self._max_states = self._num_left = _NO_LIMIT
+        return self._to_the_end(self._costs_after(action), below)
+
+    def _to_the_end(self, costs: Costs, below: Frame | None) -> int:
+        """What a text needs in the end, by the costs of its top."""
         if below is None:
             return costs[END]
         return min(cost + self._rest_cost(below, outcome) for outcome, cost in costs.items())
@@ -88,9 +106,9 @@ class Completion:
         state = configuration.state
         owed = max(0, self._count_min(state) - configuration.counted)
         costs: Costs = {}
-        for way in self._ways.find(configuration.lexer, state):
-            for outcome, cost in self._costs_after(self._action(state, way.label)).items():
-                _lower(costs, outcome, way.num_tokens(owed) + cost)
+        for num_tokens, action in self._terminals(state, configuration.lexer, owed):
+            for outcome, cost in self._costs_after(action).items():
+                _lower(costs, outcome, num_tokens + cost)
         return costs
 
     def _costs_after(self, action: Action) -> Costs:
@@ -195,9 +213,9 @@ class Completion:
             row = self._tables.state_row(state)
             if row[StateColumn.IS_FINAL]:
                 heappush(queue, (distance, _END, state, END, 0))
-            for way in self._ways.find(row[StateColumn.LEXER_START], state):
-                after = distance + way.num_tokens(row[StateColumn.COUNT_MIN])
-                match self._action(state, way.label):
+            for num_tokens, action in self._terminals_of(state, row):
+                after = distance + num_tokens
+                match action:
                     case Goto(target):
                         heappush(queue, (after, _VISIT, target, state, 0))
                     case Push(resume, inner):
@@ -221,8 +239,25 @@ class Completion:
         row = self._tables.state_row(state)
         if row[StateColumn.IS_FINAL]:
             yield 0, Pop(END)
-        for way in self._ways.find(row[StateColumn.LEXER_START], state):
-            yield way.num_tokens(row[StateColumn.COUNT_MIN]), self._action(state, way.label)
+        yield from self._terminals_of(state, row)
+
+    def _terminals_of(self, state: int, row: Sequence[int]) -> Iterator[tuple[int, Action]]:
+        """`_terminals` of a fresh state: its row in the tables."""
+        yield from self.strings.opening(state)
+        yield from self._terminals(state, row[StateColumn.LEXER_START], row[StateColumn.COUNT_MIN])
+
+    def _terminals(self, state: int, lexer: int, num_owed: int) -> Iterator[tuple[int, Action]]:
+        """What the terminals cost that may be read from a lexer state, and what they do.
+
+        Those of a fresh state that open such strings are left out.
+        """
+        strings = self.strings.inside(state, lexer)
+        if strings is not None:
+            yield from strings
+            return
+        with_strings = self._expander.cut_strings(state) is None
+        for way in self._ways.find(lexer, state, with_strings=with_strings):
+            yield way.num_tokens(num_owed), self._action(state, way.label)
 
     def _count_state(self) -> None:
         if self._num_left == 0:

@@ -19,11 +19,13 @@ class EndPoints(NamedTuple):
         end_of_token: int32, (padded_size,); a row of `points`, 0 where the token is not allowed.
         points: int64, (num_points, NUM_COLUMNS); row 0 is unused.
         pushes: int64; states of the frames that the points have pushed.
+        doors: nodes of the trie behind which no token has been read, see `kernels.ends`.
     """
 
     end_of_token: NDArray[np.int32]
     points: NDArray[np.int64]
     pushes: NDArray[np.int64]
+    doors: tuple[int, ...] = ()
 
     @classmethod
     def empty(cls, padded_size: int, capacity: int) -> EndPoints:

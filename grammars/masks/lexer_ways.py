@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from grammars.automata.dfa import DEAD, NO_LABEL, NUM_BYTES
+from grammars.automata.json_spelling import QUOTE
 from grammars.automata.owed import characters_owed
 from grammars.pushdown.layout import ALL_LABELS
 
@@ -66,36 +67,45 @@ class LexerWays:
         self._tables = tables
         self._texts = vocabulary.derive(_token_texts)
         self._longest = vocabulary.derive(_longest_text)
-        self._ways: dict[tuple[int, int], tuple[Way, ...]] = {}
+        self._ways: dict[tuple[int, int, bool], tuple[Way, ...]] = {}
         self._wasteful: dict[Dfa, _Wasteful | None] = {}  # a Dfa compares by identity
 
     def __len__(self) -> int:
         return len(self._ways)
 
-    def find(self, lexer_state: int, state: int) -> tuple[Way, ...]:
+    def find(self, lexer_state: int, state: int, *, with_strings: bool = True) -> tuple[Way, ...]:
         """The ways from a global lexer state to the labels nearest to it.
 
         Where there are more labels than are looked for, only those that a structural state reads.
+
+        Args:
+            lexer_state: where they begin.
+            state: the structural state.
+            with_strings: whether they may begin with a quote.
         """
         if lexer_state == DEAD:
             return ()
         has_many = bool(self._tables.lexers.far_labels(lexer_state))
-        key = (lexer_state, state if has_many else _ANY_STATE)
+        key = (lexer_state, state if has_many else _ANY_STATE, with_strings)
         known = self._ways.get(key)
         if known is None:
             window = self._tables.window(state) if has_many else ALL_LABELS
-            known = self._ways[key] = tuple(self._find(lexer_state, window))
+            known = self._ways[key] = tuple(
+                self._find(lexer_state, window, with_strings=with_strings)
+            )
         return known
 
-    def _find(self, lexer_state: int, window: int) -> Iterator[Way]:
+    def _find(self, lexer_state: int, window: int, *, with_strings: bool) -> Iterator[Way]:
         dfa, local = self._tables.lexers.locate(lexer_state)
+        in_string = DEAD if with_strings else dfa.step(local, QUOTE)
         if dfa not in self._wasteful:
             owed = characters_owed(dfa)
             self._wasteful[dfa] = _Wasteful(dfa, owed) if owed.any() else None
 
         def is_seen(other: int) -> bool:
-            return window == ALL_LABELS or self._tables.lexers.can_read(
-                lexer_state + other - local, window
+            return other != in_string and (
+                window == ALL_LABELS
+                or self._tables.lexers.can_read(lexer_state + other - local, window)
             )
 
         for way in _shortest_texts(dfa, local, self._wasteful[dfa], is_seen):

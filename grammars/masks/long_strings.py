@@ -9,26 +9,18 @@ strings go on from one configuration. Only the pieces on the way there are made.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
-import numpy as np
-
-from grammars.automata.content_bytes import BETWEEN, ContentPlace, content_bytes
-from grammars.automata.dfa import DEAD
-from grammars.automata.json_spelling import QUOTE
-from grammars.automata.reach import first_ways
-from grammars.masks.content_tokens import sort_by_content
-from grammars.masks.token_sorting import sort_strings
-from grammars.masks.trie import build_trie
+from grammars.masks.content_tokens import read_content
+from grammars.masks.string_places import StringPlaces
+from grammars.masks.token_rests import beginning, rests_of
 from grammars.masks.walk_part import Part
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
+    import numpy as np
     from numpy.typing import NDArray
 
-    from grammars.automata.content_bytes import ContentBytes
-    from grammars.automata.dfa import Dfa
     from grammars.masks.configuration import Configuration
     from grammars.masks.runner import Runner
     from grammars.masks.steps import Steps
@@ -38,7 +30,6 @@ if TYPE_CHECKING:
     from grammars.pushdown.tables import AutomatonTables
 
     Door: TypeAlias = tuple[Trie, int]
-    Places: TypeAlias = list[tuple[ContentBytes, ContentPlace]]
 
 
 class LongStrings:
@@ -60,12 +51,11 @@ class LongStrings:
         runner: Runner,
         steps: Steps,
     ) -> None:
-        self._tables = tables
         self._expander = expander
         self._tokens = tokens
         self._runner = runner
         self._steps = steps
-        self._ways: WeakKeyDictionary[Dfa, NDArray[np.int32]] = WeakKeyDictionary()
+        self._places = StringPlaces(tables, expander)
 
     def fill(self, row: NDArray[np.uint32], start: Configuration) -> int | None:
         """Write the row of the tokens that can be read from inside such strings.
@@ -78,7 +68,8 @@ class LongStrings:
             How many frames below the top it depends on; None where it is not inside such strings,
             or behind a door there are others.
         """
-        if self._expander.cut_strings(start.state) is None:
+        cut = self._expander.cut_strings(start.state)
+        if cut is None or not cut.are_many:
             return None
         row.fill(0)
         found = self._fill_behind(row, start, start, (self._tokens.trie, 0))
@@ -105,7 +96,7 @@ class LongStrings:
         pending = [*doors]
         while pending:
             trie, node = pending.pop()
-            at = self._steps.after_symbols(start, self._beginning(trie, node))
+            at = self._steps.after_symbols(start, beginning(self._tokens, trie, node))
             assert at is not None, "it has been walked"
             found = self._fill_behind(row, start, at, (trie, node))
             if found is None:
@@ -121,70 +112,18 @@ class LongStrings:
 
         None where there are no such strings: the same lexer reads other strings in other states.
         """
-        places = self._places(at)
-        if places is None:
+        strings = self._places.find(at.state, at.lexer)
+        if strings is None:
             return None
         trie, node = door
-        strings_of_exit: dict[int, int] = {}  # bits of the strings that end at a node
-        for bit, (content, place) in enumerate(places):
-            if place.state != DEAD:
-                exits = sort_by_content(
-                    trie.nodes, trie.token_ids, node, place.state, place.node, row, *content
-                )
-                for leaving in exits.tolist():
-                    strings_of_exit[leaving] = strings_of_exit.get(leaving, 0) | 1 << bit
         num_frames = 0
         doors: tuple[Door, ...] = ()
-        for strings in set(strings_of_exit.values()):
-            nodes = [leaving for leaving, ended in strings_of_exit.items() if ended == strings]
-            after = self._steps.after_symbols(start, self._beginning(trie, nodes[0]))
+        for nodes in read_content(trie, node, strings, row):
+            after = self._steps.after_symbols(start, beginning(self._tokens, trie, nodes[0]))
             assert after is not None, "the strings end here"
-            rests = self._rests(trie, nodes)
+            rests = rests_of(self._tokens, trie, nodes)
             walked = self._runner.walk(row, after, Part(rests, halts=True))
             num_gone = max(0, start.depth - after.depth)
             num_frames = max(num_frames, num_gone, num_gone + walked.num_frames)
             doors += walked.doors
         return num_frames, doors
-
-    def _places(self, configuration: Configuration) -> Places | None:
-        """Where a text is in each of the strings that it may be in; None where it is in none."""
-        cut = self._expander.cut_strings(configuration.state)
-        if cut is None:
-            return None
-        dfa, local = self._tables.lexers.locate(configuration.lexer)
-        begun = self._shortest(dfa, local)
-        if not cut.is_open:
-            if begun[:1] != bytes((QUOTE,)):
-                return None
-            begun = begun[1:]
-        contents = [content_bytes(rest.content) for rest in cut.rests]
-        return [
-            (content, content.after(ContentPlace(rest.state, BETWEEN), begun))
-            for content, rest in zip(contents, cut.rests, strict=True)
-        ]
-
-    def _shortest(self, dfa: Dfa, state: int) -> bytes:
-        """Bytes that lead from the start of an automaton to a state: all that do are alike."""
-        ways = self._ways.get(dfa)
-        if ways is None:
-            ways = self._ways[dfa] = first_ways(dfa.next_state, dfa.symbol_class, dfa.start)
-        data = bytearray()
-        while state != dfa.start:
-            state, byte = ways[state].tolist()
-            data.append(byte)
-        return bytes(reversed(data))
-
-    def _beginning(self, trie: Trie, node: int) -> NDArray[np.uint16]:
-        """What some token has been read when a walk is at a node, from the token's first symbol."""
-        token_id, num_left = trie.first_token(node)
-        string = self._tokens.string(token_id)
-        return string[: len(string) - num_left]
-
-    def _rests(self, trie: Trie, nodes: list[int]) -> Trie:
-        """The trie of what is left to read of all tokens that have come to some nodes."""
-        found = [trie.lengths_below(node) for node in nodes]
-        token_ids = np.concatenate([tokens for tokens, _ in found])
-        end = self._tokens.end[token_ids]
-        begin = end - np.concatenate([lengths for _, lengths in found])
-        order = sort_strings(self._tokens.symbols, begin, end)
-        return build_trie(self._tokens.symbols, begin[order], end[order], token_ids[order])

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from grammars.masks.kernels.machine import Tables
     from grammars.masks.slice_cache import SliceView
     from grammars.masks.token_symbols import TokenSymbols
+    from grammars.masks.trie import Trie
     from grammars.pushdown.actions import Expander
     from grammars.pushdown.tables import AutomatonTables
 
@@ -145,21 +146,24 @@ class Runner:
             self.walk(row, configuration, whole._replace(first_child=child, limit=limit))
         return self.walk(row, configuration, whole)
 
-    def ends(self, configuration: Configuration) -> EndPoints:
-        """Where every token leads to."""
+    def ends(self, configuration: Configuration, trie: Trie, *, halts: bool) -> EndPoints:
+        """Where every token of a trie leads to, see `kernels.ends`."""
         start, capacity = configuration, _FEW_POINTS
 
         def call(window: NDArray[np.int64], tables: Tables) -> EndPoints | None:
             found = EndPoints.empty(len(self._tokens.begin), capacity)
             num_points = ends(
-                self._tokens.trie[:],
+                trie[:],
                 start.state,
                 start.lexer,
                 start.counted,
                 start.is_fresh,
+                halts,
                 window,
                 tables,
-                *found,
+                found.end_of_token,
+                found.points,
+                found.pushes,
                 np.zeros(4 * capacity, np.int32),
                 self._work[:],
             )
@@ -167,9 +171,14 @@ class Runner:
 
         while True:
             found = self._run(configuration, call)
-            if found is not None:
-                return found
-            capacity *= 4
+            if found is None:
+                capacity *= 4
+                continue
+            num_doors = int(self._work.met[NUM_MISSING])
+            if num_doors > MAX_MISSING:  # not all have been noted
+                return self.ends(configuration, trie, halts=False)
+            doors = tuple(self._work.missing[:num_doors, 1].tolist())
+            return found._replace(doors=doors)
 
     def force(self, configuration: Configuration) -> tuple[NDArray[np.uint16], NDArray[np.bool_]]:
         """The symbols that must follow, and which ones may come after them; see `kernels.force`."""

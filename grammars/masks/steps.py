@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from grammars.masks.configuration import Configuration, ConfigurationTable
     from grammars.masks.runner import Runner
     from grammars.masks.token_symbols import TokenSymbols
+    from grammars.masks.trie import Trie
 
 
 def _at_rest(configuration: Configuration) -> list[int]:
@@ -100,13 +101,26 @@ class Steps:
         Returns:
             int32, (padded_size,); the configurations.
         """
-        ends = self._runner.ends(configuration)
+        ends, following, _ = self.after_each(configuration, self._tokens.trie, halts=False)
+        return ends, following
+
+    def after_each(
+        self, configuration: Configuration, trie: Trie, *, halts: bool
+    ) -> tuple[NDArray[np.int32], list[Configuration], tuple[int, ...]]:
+        """The same of the tokens of a trie, but for those that are empty.
+
+        Args:
+            configuration: where they are read.
+            trie: of tokens, or of rests of tokens.
+            halts: whether to stop at doors (`LexerColumn.IS_DOOR`), whose nodes come last.
+        """
+        ends = self._runner.ends(configuration, trie, halts=halts)
         pushes = ends.pushes.tolist()
         following = []
         for point in ends.points[1:].tolist():
             first, past = point[PUSHED], point[PUSHED] + point[NUM_PUSHED]
             following.append(self._at(configuration, point, pushes[first:past][::-1]))
-        return ends.end_of_token, following
+        return ends.end_of_token, following, ends.doors
 
     def _at(
         self, configuration: Configuration, point: Sequence[int], pushed: Sequence[int]

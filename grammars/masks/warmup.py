@@ -10,20 +10,24 @@ import numpy as np
 from grammars.automata import warmup as automata
 from grammars.automata.codepoint_dfa import any_string
 from grammars.automata.compiling import kernels_announced
-from grammars.automata.content_bytes import BETWEEN, content_bytes
+from grammars.automata.content_bytes import BETWEEN, ContentPlace, content_bytes
+from grammars.automata.content_ends import content_ends, ends_beside
 from grammars.automata.dfa import DEAD, Dfa
 from grammars.limits import CompileLimits
 from grammars.masks.compiled import AutomatonGrammar
-from grammars.masks.content_tokens import sort_by_content
+from grammars.masks.content_tokens import read_content
 from grammars.masks.crossing_tokens import crossing_tokens
 from grammars.masks.key_tokens import KeyTokens
 from grammars.masks.slice_cache import SliceCache
+from grammars.masks.string_costs import tokens_to_end
+from grammars.masks.string_places import StringPlace
 from grammars.masks.token_symbols import build_token_symbols
 from grammars.masks.trie_children import TrieChildren
 from grammars.pushdown.actions import Goto
 from grammars.pushdown.layout import UNBOUNDED
 from grammars.pushdown.lexers import lexer_of
 from grammars.pushdown.spelled_strings import spelled_strings
+from grammars.pushdown.string_reading import rest_of
 from grammars.pushdown.tables import AutomatonTables
 from grammars.pushdown.terminals import OtherKey, Strings
 from grammars.schema.formats import ENFORCED_FORMATS, LONG_TEXT, PLAIN_FORMATS
@@ -91,11 +95,14 @@ def _make_slices(vocabulary: Vocabulary) -> None:
 
 
 def _read_content(vocabulary: Vocabulary, row: NDArray[np.uint32]) -> None:
-    """The kernel of strings that are read without their pieces."""
+    """The kernels of strings that are read without their pieces."""
     trie, content = vocabulary.derive(build_token_symbols).trie, any_string()
-    sort_by_content(
-        trie.nodes, trie.token_ids, 0, content.start, BETWEEN, row, *content_bytes(content)
-    )
+    read, place = content_bytes(content), ContentPlace(content.start, BETWEEN)
+    read_content(trie, 0, [StringPlace(rest_of(StringSet(content)), read, place)], row)
+    places, ends, before = np.array([place], np.int32), content_ends(content), np.zeros(0, np.uint8)
+    fewest = np.zeros(len(ends.byte), np.int32)
+    tokens_to_end(before, places, read[:], ends[:], fewest, trie.nodes, trie.children)
+    ends_beside(places, read[:], ends[:], places, read[:])
 
 
 def _open_terminals() -> Iterator[Terminal]:
@@ -123,6 +130,9 @@ class _Sentence:
 
     def cut_strings(self, state: int) -> None:
         """None: strings are read whole."""
+
+    def after_strings(self, state: int, ended: object) -> Goto:  # noqa: ARG002 - a protocol's
+        raise AssertionError("no string is read in pieces")
 
 
 def _quoted_letters() -> Dfa:

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from grammars.automata.string_rest import StringRest
     from grammars.pushdown.string_reading import CutStrings
 
 
@@ -63,5 +66,17 @@ class Expander(Protocol):
         ...
 
     def cut_strings(self, state: int) -> CutStrings | None:
-        """The strings that a state reads in many pieces; None where it does not."""
+        """The strings that a state reads in pieces; None where it does not."""
+        ...
+
+    def after_strings(self, state: int, ended: Collection[StringRest]) -> Action:
+        """What happens behind the closing quote of such strings: a `Goto` or a `Pop`.
+
+        Args:
+            state: that reads them.
+            ended: those that end there.
+
+        Raises:
+            GrammarError: the state behind them cannot be made within the limits.
+        """
         ...

@@ -58,7 +58,7 @@ class Reading:
         members: the lexer's keys if it is shared; then effects are found when they are needed.
         window: of the labels of a shared lexer, those that are read.
         of_grammars: the terminals that context-free grammars read.
-        cut: the strings that are read in many pieces.
+        cut: the strings that are read in pieces.
     """
 
     atoms: Items
@@ -168,7 +168,7 @@ class StateReader:
             effects=tuple((read.atom.tags, read.effect) for read in reads),
             counted=reading.counted,
             of_grammars=of_grammars,
-            cut=None if reading.length is None else cut_strings(strings, terminals),
+            cut=cut_strings(strings, terminals),
         )
 
     def _strings(self, atoms: Items) -> frozenset[StringRest]:

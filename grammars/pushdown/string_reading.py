@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from grammars.automata.codepoint_dfa import any_string
 from grammars.automata.string_list import StringList
-from grammars.automata.string_rest import ENDED, StringRest, piece_length, spelling_weight
-from grammars.pushdown.terminals import Numbers, StringPiece, Word
+from grammars.automata.string_rest import StringRest, piece_length, spelling_weight
+from grammars.pushdown.terminals import Numbers, StringPiece, StringTail, Word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -56,16 +56,16 @@ class StringReading:
 class CutStrings:
     """Strings that a state reads in pieces, and nothing that begins like them.
 
-    Behind the pieces lie others, more than a mask should have made: it reads the content instead
-    (`masks.long_strings`).
-
     Args:
         rests: the strings, which have no bounds; distinct.
         is_open: whether their opening quote has been read.
+        are_many: whether behind the pieces lie more of them than a mask should have made: it reads
+            the content instead (`masks.long_strings`).
     """
 
     rests: tuple[StringRest, ...]
     is_open: bool
+    are_many: bool
 
 
 WHOLE: Final = StringReading()
@@ -100,25 +100,24 @@ def string_readings(found: frozenset[StringRest]) -> Iterator[StringReading]:
 
 
 def cut_strings(found: frozenset[StringRest], terminals: Iterable[Terminal]) -> CutStrings | None:
-    """The strings of a state that are in many pieces; None where they are not, or have bounds.
+    """The strings of a state that are read in pieces; None where they are not, or have bounds.
 
     Args:
         found: what may come next.
         terminals: that the state reads.
     """
-    pieces: list[StringPiece] = []
+    pieces: list[StringPiece | StringTail] = []
     for terminal in terminals:
-        if isinstance(terminal, StringPiece):
+        if isinstance(terminal, StringPiece | StringTail):
             pieces.append(terminal)
         elif not isinstance(terminal, Numbers) and not _is_plain_word(terminal):
             return None
-    num_rests = sum(piece.label != ENDED for piece in pieces)
+    if not pieces or any(rest.is_bounded for rest in found):
+        return None
+    num_rests = sum(not piece.is_ended for piece in pieces)
     has_list = any(isinstance(rest.content, StringList) for rest in found)
-    if num_rests == 0 or (num_rests <= _FEW_RESTS and not has_list):
-        return None
-    if any(rest.is_bounded for rest in found):
-        return None
-    return CutStrings(tuple(found), pieces[0].is_open)
+    are_many = num_rests > (0 if has_list else _FEW_RESTS)
+    return CutStrings(tuple(found), pieces[0].is_open, are_many)
 
 
 def _is_plain_word(terminal: Terminal) -> bool:

@@ -8,7 +8,6 @@ import numpy as np
 
 from grammars.automata.dfa import DEAD
 from grammars.automata.json_spelling import QUOTE
-from grammars.automata.string_rest import ENDED
 from grammars.pushdown.actions import Goto, Pop, Push
 from grammars.pushdown.beginnings import Beginnings
 from grammars.pushdown.configs import DONE, ConfigTable, GrammarWaits, PartThen
@@ -24,7 +23,7 @@ from grammars.pushdown.outer_frame import expand_outer_frame
 from grammars.pushdown.refusals import ambiguous_parts
 from grammars.pushdown.state_reader import StateReader
 from grammars.pushdown.templates import KnownTemplates
-from grammars.pushdown.terminals import StringPiece
+from grammars.pushdown.terminals import StringPiece, StringTail
 from grammars.pushdown.transitions import Continue, Enter, Leave, Scan, Transitions
 
 if TYPE_CHECKING:
@@ -135,8 +134,8 @@ class StructuralStates:
         effects = [
             effect
             for terminal, effect in zip(reading.terminals, reading.effects, strict=True)
-            if isinstance(terminal, StringPiece)
-            and terminal.label == ENDED
+            if isinstance(terminal, StringPiece | StringTail)
+            and terminal.is_ended
             and terminal.rest in ended
         ]
         if isinstance(effects[0][1], Leave):
@@ -272,7 +271,8 @@ class StructuralStates:
         )
         self._items[state] = items
         self._readings[state] = reading
-        if lexer is not None and reading.cut is not None and not reading.cut.is_open:
+        cut = reading.cut
+        if lexer is not None and cut is not None and cut.are_many and not cut.is_open:
             dfa = lexer.dfa
             lexers.set_door(lexers.add_dfa(dfa) + dfa.step(reading.start, QUOTE))
         return state

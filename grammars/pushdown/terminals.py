@@ -7,7 +7,7 @@ terminal leads to stands beside it, in `transitions`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from grammars.automata.string_rest import ENDED
 
@@ -139,9 +139,14 @@ class StringPiece:
         return self.rest, self.length, self.is_open
 
     @property
+    def is_ended(self) -> bool:
+        """Whether the string has ended with it."""
+        return self.label == ENDED
+
+    @property
     def name(self) -> str:
         """A word for drawings."""
-        return "string" if self.label == ENDED else f"string, {self.length} characters"
+        return "string" if self.is_ended else f"string, {self.length} characters"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +160,8 @@ class StringTail:
 
     rest: StringRest
     is_counted: bool
+    is_open: ClassVar[bool] = True
+    is_ended: ClassVar[bool] = True
 
     @property
     def name(self) -> str:

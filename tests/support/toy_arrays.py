@@ -118,6 +118,9 @@ class ToyArrays:
     def cut_strings(self, state: int) -> None:
         """None: strings are read whole."""
 
+    def after_strings(self, state: int, ended: object) -> Goto:
+        raise AssertionError("no string is read in pieces")
+
     def _lexer(self, role: str, readings: int) -> Dfa | None:
         match role:
             case "end":

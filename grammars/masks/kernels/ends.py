@@ -6,9 +6,16 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from grammars.masks.kernels.advance import advance, is_complete
+from grammars.masks.kernels.advance import advance, is_complete, note_missing
 from grammars.masks.kernels.lean import lean_helper, lean_kernel
-from grammars.masks.kernels.machine import NO_FRAME, get, machine_of, point_above, put
+from grammars.masks.kernels.machine import (
+    DOOR,
+    NO_FRAME,
+    get,
+    machine_of,
+    point_above,
+    put,
+)
 from grammars.masks.kernels.step import (
     COUNTED,
     IS_COMPLETE,
@@ -20,6 +27,7 @@ from grammars.masks.kernels.step import (
     STATE,
 )
 from grammars.masks.trie import DEPTH_SHIFT, FIRST_TOKEN, PLACE, SUBTREE_END, SYMBOL_MASK
+from grammars.pushdown.columns import IS_DOOR
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,6 +56,7 @@ def ends(
     lexer: int,
     counted: int,
     is_fresh: bool,
+    halts: bool,
     window: Ints,
     tables: Tables,
     end_of_token: NDArray[np.int32],
@@ -60,10 +69,11 @@ def ends(
 
     Args:
         tokens: the `Trie` of the tokens.
-        state: this and the next four are the starting point, see `walk` and `Point`.
+        state: this and the next three are the starting point, see `walk` and `Point`.
         lexer: see there.
         counted: see there.
         is_fresh: see there.
+        halts: whether doors are noted, see `walk`.
         window: see there.
         tables: `TableArrays`.
         end_of_token: int32, (padded_size,), zeros; set to the number of each token's point, from 1.
@@ -103,7 +113,11 @@ def ends(
                 num_pushes = past
             for i in range(nodes[node, FIRST_TOKEN], nodes[node + 1, FIRST_TOKEN]):
                 end_of_token[token_ids[i]] = slots[slot]
-        node += 1
+        if halts and machine.tables.lexers[point.lexer, IS_DOOR] != 0:
+            note_missing(DOOR, node, np.int64(0), machine.work)
+            node = np.int64(nodes[node, SUBTREE_END])
+        else:
+            node += 1
     return int(num_points)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from grammars.cfg import simulation
+from grammars.cfg.lexers import LexerTable
 from grammars.cfg.simulation import Simulation
+from grammars.cfg.terminal_pool import Union
 from grammars.compile import compile_grammar
 from grammars.errors import LimitExceededError
 from grammars.limits import CompileLimits
@@ -84,6 +86,14 @@ def test_what_is_compared_at_one_place_is_bounded(monkeypatch):
     assert compared.num_calls > places.num_calls
     # At a place items are completed, and the frames of what they call are reduced.
     assert compared.num_calls <= 2 * (places.num_calls + 1) * simulation.MAX_PAIRS_AT_ONCE
+
+
+def test_a_lexer_is_not_looked_at_past_the_states_in_which_it_is_cut(monkeypatch):
+    opened = CountedCalls(monkeypatch, Union, "places")
+    lexers = CountedCalls(monkeypatch, LexerTable, "_build")
+    judge = CfgJudge(Cfg("gbnf", 'root ::= "a"{2,800} root "b" | "a"{2,900}'))
+    assert judge.begins("a" * 20)
+    assert opened.num_calls <= 3 * lexers.num_calls
 
 
 def test_what_the_tokens_at_one_place_make_is_bounded(monkeypatch):

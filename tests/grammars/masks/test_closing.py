@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from grammars.compile import compile_grammar
 from grammars.errors import LimitExceededError
+from grammars.masks.needed_tokens import REFUSED
 from grammars.spec import (
     Choice,
     Embed,
@@ -284,20 +285,16 @@ def test_the_number_is_given_up_where_more_of_the_grammar_would_have_to_be_looke
 
 
 @pytest.mark.parametrize("name", SPECS)
-def test_where_tokens_lead_is_the_same_one_by_one(name):
+def test_what_is_needed_after_tokens_is_the_same_one_by_one(name):
     choose = random.Random(5)
     matcher = compile_grammar(SPECS[name], tiny_vocabulary()).matcher()
-    grammar = matcher._grammar
+    closing = matcher._grammar._closing
     for _ in range(25):
         row = np.zeros(tiny_vocabulary().num_words, np.int32)
         matcher.fill_bitmask(row)
-        ends, following = grammar.successors(matcher._configuration)
-        plain_ends, plain = grammar._closing._after_one_by_one(matcher._configuration, row)
-        for token_id in range(tiny_vocabulary().padded_size):
-            assert (ends[token_id] == 0) == (plain_ends[token_id] == 0)
-            if ends[token_id]:
-                assert following[ends[token_id] - 1] is plain[plain_ends[token_id] - 1]
-        going_on = np.flatnonzero(ends).tolist()
+        needed = closing._needed_one_by_one(matcher._configuration, row)
+        assert np.array_equal(closing._needed.find(matcher._configuration), needed)
+        going_on = np.flatnonzero(needed != REFUSED).tolist()
         if not going_on:
             break
         assert matcher.accept_token(choose.choice(going_on))
