@@ -1,4 +1,4 @@
-"""`python -m server.health_check [PORT]`: exits with 0 if a server of this machine says it is alive.
+"""`python -m server.health_check [PORT]`: exits with 0 if a server of this machine is alive.
 
 It is what the container's HEALTHCHECK runs: by HTTP, or HTTPS where the server was started with a
 certificate. That is not verified: it is the server's own, and its name is not that of the loopback.
