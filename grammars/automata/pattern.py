@@ -40,6 +40,9 @@ MAX_PATTERN_DEPTH: Final = 100
 MAX_OPEN_GROUPS: Final = 100_000
 """Groups inside groups, all of them counted: each takes memory while it is open."""
 
+MAX_PATTERN_PARTS: Final = 160_000
+"""Classes, escapes, operators, brackets and runs of other characters: what reading it costs."""
+
 _QUANTIFIER = re.compile(r"[*+?]|\{(?P<minimum>[0-9]+)(?P<comma>,(?P<maximum>[0-9]*))?\}")
 _NO_MINIMUM = re.compile(r"\{,[0-9]+\}")  # a literal to Annex B, a quantifier to Python
 _LOOK = re.compile(r"<?[=!]")
@@ -67,8 +70,8 @@ def parse_pattern(text: str, *, pointer: str = "") -> Node:
     Raises:
         InvalidGrammarError: malformed; the reason has the offset in characters.
         UnsupportedError: a construct that is not enforced; the reason names it and its offset.
-        LimitExceededError: longer than MAX_PATTERN_CHARS, or groups nested deeper than
-            MAX_PATTERN_DEPTH or MAX_OPEN_GROUPS.
+        LimitExceededError: longer than MAX_PATTERN_CHARS, of more than MAX_PATTERN_PARTS, or groups
+            nested deeper than MAX_PATTERN_DEPTH or MAX_OPEN_GROUPS.
     """
     if len(text) > MAX_PATTERN_CHARS:
         what = f"a pattern of {len(text)} characters"
@@ -85,6 +88,7 @@ class _Group:
     options: list[Node] = field(default_factory=list)
     parts: list[Node] = field(default_factory=list)
     depth: int = 0  # of the groups in it
+    reads_text: bool = False  # whether any part is more than an assertion
 
     @property
     def is_transparent(self) -> bool:
@@ -108,13 +112,18 @@ class _Parser:
     def __init__(self, reader: PatternReader) -> None:
         self._reader = reader
         self._groups = [_Group(0)]
+        self._num_parts = 0
 
     def parse(self) -> Node:
         reader = self._reader
         while not reader.at_end:
+            self._num_parts += 1
+            if self._num_parts > MAX_PATTERN_PARTS:
+                raise LimitExceededError("max_pattern_parts", MAX_PATTERN_PARTS, "a pattern")
             literals = reader.take_match(_LITERALS)
             if literals is not None:
                 self._groups[-1].parts += map(_character, literals[0])
+                self._groups[-1].reads_text = True
                 continue
             offset = reader.offset
             match reader.take():
@@ -152,8 +161,11 @@ class _Parser:
             raise reader.invalid("the group is never closed", self._groups[-1].offset)
         return self._groups[0].node()
 
-    def _add(self, atom: Node) -> bool:
-        """Append an atom with the quantifier that follows it; whether one does."""
+    def _add(self, atom: Node, *, reads_text: bool = True) -> bool:
+        """Append an atom with the quantifier that follows it; whether one does.
+
+        Assertions hold as often as they are asked for, so of them one copy is enough.
+        """
         reader = self._reader
         offset = reader.offset
         quantifier = reader.take_match(_QUANTIFIER)
@@ -170,8 +182,12 @@ class _Parser:
             if maximum is not None and minimum > maximum:
                 raise reader.invalid("the numbers of the quantifier are out of order", offset)
             reader.take_if("?")  # lazy: the same language
+            if not reads_text:
+                minimum, maximum = min(minimum, 1), 0 if maximum == 0 else 1
+            reads_text = reads_text and maximum != 0
             atom = Repetition(atom, minimum, maximum)
         self._groups[-1].parts.append(atom)
+        self._groups[-1].reads_text |= reads_text
         return quantifier is not None
 
     def _open_group(self, offset: int) -> None:
@@ -200,11 +216,11 @@ class _Parser:
         group = self._groups.pop()
         is_deeper = not group.is_transparent
         if not group.look:
-            is_deeper |= self._add(group.node())
+            is_deeper |= self._add(group.node(), reads_text=group.reads_text)
         else:
             look = Look(group.node(), "<" not in group.look, "!" in group.look)
             if look.is_ahead:  # Annex B lets a lookahead be repeated
-                self._add(look)
+                self._add(look, reads_text=False)
             else:
                 self._groups[-1].parts.append(look)
         depth = group.depth + is_deeper

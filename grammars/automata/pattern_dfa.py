@@ -31,11 +31,16 @@ from grammars.automata.pattern_nfa import (
 from grammars.automata.rows import take_rows
 from grammars.automata.subset import Nfa, determinise
 from grammars.automata.unicode_sets import WORD
+from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grammars.automata.charset import CharSet
+
+COMBINED_STATES_PER_STATE: Final = 4
+"""States of the whole, each time that another lookahead from the start restricts it, granted for
+each state of the limit."""
 
 _WORD_BOUNDARIES: Final = frozenset((Anchor.WORD_BOUNDARY, Anchor.NO_WORD_BOUNDARY))
 
@@ -109,26 +114,31 @@ def _search(root: Node, max_states: int) -> CodePointDfa:
         body, is_end_bound = strip_end(body)
         if is_start_bound and len(options) == 1:
             demands, body = _leading_lookaheads(body)
-        state = nfa.start if is_start_bound else nfa.add(ANY_TEXT, nfa.start)
-        state = nfa.add(body, state)
+            nfa.parts.count_looks(len(demands))
+        state = nfa.start if is_start_bound else nfa.read(ANY_TEXT, nfa.start)
+        state = nfa.read(body, state)
         nfa.accept(state, any_text_follows=not is_end_bound)
     found = _determinised(nfa)
     # A lookahead from the start is about the whole text: an intersection is cheaper.
+    num_combined = 0
     for look in demands:
         text = _search(Concatenation((Anchor.START, look.part)), max_states)
         restrict = found.difference if look.is_negated else found.intersect
         found = restrict(text, max_states=max_states)
+        num_combined += found.num_states + text.num_states
+        if num_combined > COMBINED_STATES_PER_STATE * max_states:
+            raise LimitExceededError("max_states", max_states, "a pattern's lookaheads")
     return found
 
 
 def _leading_lookaheads(body: Concatenation) -> tuple[list[Look], Concatenation]:
-    """The lookaheads before anything else, and the rest."""
+    """The lookaheads before anything else, each once, and the rest."""
     looks = [
         part
         for part in takewhile(lambda part: isinstance(part, Look) and part.is_ahead, body.parts)
         if isinstance(part, Look)
     ]
-    return looks, Concatenation(body.parts[len(looks) :])
+    return list(dict.fromkeys(looks)), Concatenation(body.parts[len(looks) :])
 
 
 def _determinised(nfa: PatternNfa) -> CodePointDfa:

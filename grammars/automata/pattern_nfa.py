@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
 
 import numpy as np
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 NFA_STATES_PER_STATE = 4
 """NFA states granted for each deterministic state of the limit."""
+
+MAX_LOOKAROUNDS: Final = 256
+"""Lookarounds of one pattern that differ: each is an automaton that others are combined with."""
 
 ANY_TEXT = Repetition(Characters(ALL_CHARACTERS), 0, None)
 
@@ -58,20 +61,32 @@ class PatternParts:
     sets: dict[CharSet, int] = field(default_factory=dict)
     looks: list[tuple[PatternNfa, bool]] = field(default_factory=list)
     _look_numbers: dict[tuple[Node, bool], int] = field(default_factory=dict)
+    _num_looks: int = 0
 
     def set_number(self, members: CharSet) -> int:
         """The number of a set."""
         return self.sets.setdefault(members, len(self.sets))
 
+    def count_looks(self, number: int) -> None:
+        """Count lookarounds that differ from all others.
+
+        Raises:
+            LimitExceededError: there are more than MAX_LOOKAROUNDS.
+        """
+        self._num_looks += number
+        if self._num_looks > MAX_LOOKAROUNDS:
+            raise LimitExceededError("max_lookarounds", MAX_LOOKAROUNDS, "a pattern")
+
     def look_number(self, look: Look) -> int:
         """The number of a lookaround, negated or not; equal ones are built once."""
         known = self._look_numbers.get((look.part, look.is_ahead))
         if known is None:
+            self.count_looks(1)
             nfa = PatternNfa(self)
             for option in options_of(look.part):
                 body, is_start_bound = (option, True) if look.is_ahead else strip_start(option)
-                before = nfa.start if is_start_bound else nfa.add(ANY_TEXT, nfa.start)
-                nfa.accept(nfa.add(body, before), any_text_follows=look.is_ahead)
+                before = nfa.start if is_start_bound else nfa.read(ANY_TEXT, nfa.start)
+                nfa.accept(nfa.read(body, before), any_text_follows=look.is_ahead)
             known = len(self.looks)
             self.looks.append((nfa, look.is_ahead))
             self._look_numbers[look.part, look.is_ahead] = known
@@ -135,12 +150,18 @@ class PatternNfa:
         else:
             self.accepting.append(state)
 
-    def add(self, node: Node, state: int) -> int:
-        """Read `node` from `state` on; the state after it. No edge is ever added into `state`.
+    def read(self, node: Node, state: int) -> int:
+        """Read `node` from `state` on; the state after it.
 
         Raises:
             LimitExceededError: too many states.
         """
+        if _num_copies(node) > NFA_STATES_PER_STATE * self.parts.max_states:
+            raise LimitExceededError("max_states", self.parts.max_states, "a pattern")
+        return self._add(node, state)
+
+    def _add(self, node: Node, state: int) -> int:
+        """The state after `node`. No edge is ever added into `state`."""
         match node:
             case Characters(members):
                 after = self._new_state()
@@ -152,12 +173,12 @@ class PatternNfa:
                 return self._guard(state, LookGuard(self.parts.look_number(node), node.is_negated))
             case Concatenation(parts):
                 for part in parts:
-                    state = self.add(part, state)
+                    state = self._add(part, state)
                 return state
             case Alternation(options):
                 after = self._new_state()
                 for option in options:
-                    self.epsilons.append((self.add(option, state), after))
+                    self.epsilons.append((self._add(option, state), after))
                 return after
             case Repetition():
                 return self._repeat(node, state)
@@ -176,29 +197,34 @@ class PatternNfa:
         return after
 
     def _repeat(self, node: Repetition, state: int) -> int:
-        minimum, maximum = _bounds(node)
-        if _num_copies(node) > NFA_STATES_PER_STATE * self.parts.max_states:
-            raise LimitExceededError("max_states", self.parts.max_states, "a pattern's repetition")
-        for _ in range(minimum):
-            state = self.add(node.part, state)
+        part, minimum, maximum = node.part, node.minimum, node.maximum
         if maximum is None:
-            loop = self._new_state()
-            self.epsilons.append((state, loop))
-            self.epsilons.append((self.add(node.part, loop), loop))
-            return loop
+            return self._repeat_endlessly(part, minimum, state)
+        for _ in range(minimum):
+            state = self._add(part, state)
         if maximum == minimum:
             return state
         after = self._new_state()
         first = self.num_states
-        for _ in range(maximum - minimum):
-            self.epsilons.append((state, after))
-            state = self.add(node.part, state)
-        self.epsilons.append((state, after))
         num_copies = maximum - minimum
+        for _ in range(num_copies):
+            self.epsilons.append((state, after))
+            state = self._add(part, state)
+        self.epsilons.append((state, after))
         if num_copies > 1:
             size = (self.num_states - first) // num_copies
             self.optional_copies.append((num_copies, size, first))
         return after
+
+    def _repeat_endlessly(self, part: Node, minimum: int, state: int) -> int:
+        """With at least one, the last copy is the loop: else `+` in `+` would double each time."""
+        for _ in range(minimum - 1):
+            state = self._add(part, state)
+        loop = self._new_state()
+        self.epsilons.append((state, loop))
+        after = self._add(part, loop)
+        self.epsilons.append((after, loop))
+        return after if minimum > 0 else loop
 
 
 def options_of(node: Node) -> tuple[Node, ...]:
@@ -233,30 +259,7 @@ def _num_copies(node: Node) -> int:
             return 1
         case Concatenation(parts) | Alternation(parts):
             return 1 + sum(map(_num_copies, parts))
-        case Repetition(part):
-            minimum, maximum = _bounds(node)
-            return 1 + _num_copies(part) * max(minimum + (maximum is None), maximum or 0)
-        case _:
-            assert_never(node)
-
-
-def _bounds(node: Repetition) -> tuple[int, int | None]:
-    """How often the part is to be copied: what reads nothing is as good as once."""
-    if _reads_nothing(node.part):
-        return min(node.minimum, 1), 0 if node.maximum == 0 else 1
-    return node.minimum, node.maximum
-
-
-def _reads_nothing(node: Node) -> bool:
-    """Whether the node is made of assertions alone, so that a repetition adds nothing to it."""
-    match node:
-        case Characters():
-            return False
-        case Anchor() | Look():
-            return True
-        case Concatenation(parts) | Alternation(parts):
-            return all(map(_reads_nothing, parts))
-        case Repetition(part, _, maximum):
-            return maximum == 0 or _reads_nothing(part)
+        case Repetition(part, minimum, maximum):
+            return 1 + _num_copies(part) * (max(minimum, 1) if maximum is None else maximum)
         case _:
             assert_never(node)

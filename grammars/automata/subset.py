@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 WORK_PER_STATE = 256
 """NFA steps granted for each state of the limit: a large set counts as several states."""
 
+_SILENT_PER_STEP: Final = 8
+"""Steps that read nothing and count as one that does: they take so much less."""
+
 _NO_GROUPS: Final = np.zeros(0, np.int32)
 
 
@@ -183,12 +186,13 @@ def _close(
     epsilon_first: Ints,
     epsilon_order: Ints,
     epsilon_target: Ints,
-) -> int:
-    """Fill `closure` with what the targets of a list reach on no input; its size.
+) -> tuple[int, int]:
+    """Fill `closure` with what the targets of a list reach on no input; its size, and the steps.
 
     Only states that accept or have edges are kept. Reached states are stamped with `now`.
     """
     size = 0
+    num_silent = 0
     while chain != 0:
         seed = pair_target[chain]
         chain = pair_next[chain]
@@ -203,13 +207,14 @@ def _close(
             if accepting[state] or first[state + 1] > first[state]:
                 closure[size] = state
                 size += 1
+            num_silent += epsilon_first[state + 1] - epsilon_first[state]
             for k in range(epsilon_first[state], epsilon_first[state + 1]):
                 other = epsilon_target[epsilon_order[k]]
                 if useful[other] and stamp[other] != now:
                     stamp[other] = now
                     stack[depth] = other
                     depth += 1
-    return size
+    return size, size + num_silent // _SILENT_PER_STEP
 
 
 @helper
@@ -346,14 +351,16 @@ def _determinise(
                 found = set_of_single[pair_target[chain]]
             else:
                 now += 1
-                size = _close(
+                size, num_steps = _close(
                     chain, pair_target, pair_next, now, stamp, stack, closure,
                     useful, accepting, first, epsilon_first, epsilon_order, epsilon_target,
                 )  # fmt: skip
                 if accepts_all >= 0 and stamp[accepts_all] == now:
                     size = 1
                     closure[0] = accepts_all
-                work += size
+                work += num_steps
+                if work > max_work:
+                    return next_state, -1, set_start, set_items, num_sets
                 if group.shape[0] > 0:
                     size = _keep_least(closure, size, group, rank, least, least_stamp, now)
                 sort_small(closure, size)
@@ -376,7 +383,7 @@ def _determinise(
                     slot = (slot + 1) & (slots.shape[0] - 1)
                     found = slots[slot]
                 if found == 0:
-                    if num_sets > max_states or work > max_work:
+                    if num_sets > max_states:
                         return next_state, -1, set_start, set_items, num_sets
                     found = num_sets
                     num_sets += 1

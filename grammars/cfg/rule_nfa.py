@@ -111,17 +111,24 @@ class RuleNfa:
 
     def _repeated(self, expression: Repeated, state: int) -> int:
         part, minimum, maximum = expression.part, expression.minimum, expression.maximum
+        if maximum is None:
+            return self._repeated_endlessly(part, minimum, state)
         for _ in range(minimum):
             state = self._add(part, state)
-        if maximum is None:
-            loop = self._edge(state, None, self._new_state())
-            self._edge(self._add(part, loop), None, loop)
-            return loop
         after = self._new_state()
         for _ in range(maximum - minimum):
             self._edge(state, None, after)
             state = self._add(part, state)
         return self._edge(state, None, after)
+
+    def _repeated_endlessly(self, part: Expression, minimum: int, state: int) -> int:
+        """With at least one, the last copy is the loop: else `+` in `+` would double each time."""
+        for _ in range(minimum - 1):
+            state = self._add(part, state)
+        loop = self._edge(state, None, self._new_state())
+        after = self._add(part, loop)
+        self._edge(after, None, loop)
+        return after if minimum > 0 else loop
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,16 +119,23 @@ class TerminalNfa:
         return after
 
     def _repetition(self, node: Repetition, state: int) -> int:
+        if node.maximum is None:
+            return self._endless_repetition(node, state)
         for _ in range(node.minimum):
             state = self.add(node.part, state)
-        if node.maximum is None:
-            loop = self._new_states(1)
-            self._epsilons.append((state, loop))
-            self._epsilons.append((self.add(node.part, loop), loop))
-            return loop
         after = self._new_states(1)
         for _ in range(node.maximum - node.minimum):
             self._epsilons.append((state, after))
             state = self.add(node.part, state)
         self._epsilons.append((state, after))
         return after
+
+    def _endless_repetition(self, node: Repetition, state: int) -> int:
+        """With at least one, the last copy is the loop: else `+` in `+` would double each time."""
+        for _ in range(node.minimum - 1):
+            state = self.add(node.part, state)
+        loop = self._new_states(1)
+        self._epsilons.append((state, loop))
+        after = self.add(node.part, loop)
+        self._epsilons.append((after, loop))
+        return after if node.minimum > 0 else loop

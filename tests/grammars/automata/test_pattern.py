@@ -153,6 +153,10 @@ def test_a_construct_that_is_not_enforced_is_refused_by_name(pattern, construct)
         ("((a{100}){100}){100}", "max_states"),
         ("a{99999999999}", "max_states"),
         ("(?:(?:a{1,1000}){1,1000}){1,1000}", "max_states"),
+        ("a?" * 160_001, "max_pattern_parts"),
+        ("^" + "".join(f"(?=.*{i})" for i in range(257)), "max_lookarounds"),
+        ("^a" + "".join(f"(?!{i})" for i in range(257)), "max_lookarounds"),
+        ("^" + "".join(f"(?!.{{{i}}}a)" for i in range(200)) + "[^a]{5000}$", "max_states"),
     ],
 )
 def test_a_pattern_that_costs_too_much_ends_at_a_counted_limit(pattern, limit):

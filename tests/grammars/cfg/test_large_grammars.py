@@ -35,6 +35,22 @@ def _each_class(count: int, num_members: int) -> str:
 
 
 WORKING: dict[str, tuple[Syntax, Callable[[], str]]] = {
+    "repetitions in repetitions of a text": (
+        "gbnf",
+        lambda: "root ::= " + "(" * 45 + '"a"' + ' "b")+' * 45,
+    ),
+    "repetitions in repetitions of rules": (
+        "gbnf",
+        lambda: "root ::= " + "(" * 45 + '"a" x' + ' "b")+' * 45 + '\nx ::= "(" x? ")"',
+    ),
+    "repetitions in repetitions in a regular expression": (
+        "lark",
+        lambda: "start: /" + "(" * 45 + "a" + "b)+" * 45 + "/",
+    ),
+    "a repetition of nothing in a regular expression": (
+        "lark",
+        lambda: "start: /(){1000000000}a/",
+    ),
     "a chain of names": (
         "gbnf",
         lambda: _rules("root ::= 0", "{i}::={j}", 20_000, '20000 ::= "z"'),
@@ -121,11 +137,6 @@ REFUSED: dict[str, tuple[str, Syntax, Callable[[], str]]] = {
         lambda: f'start: "{"".join(map(chr, range(0x4E00, 0x9C20)))}"',
     ),
     "a repetition of nothing": ("max_states", "gbnf", lambda: 'root ::= (""){1000000000} "a"'),
-    "a repetition of nothing in a regular expression": (
-        "max_states",
-        "lark",
-        lambda: "start: /(){1000000000}a/",
-    ),
     "properties of Unicode in one regular expression": (
         "max_grammar_parts",
         "lark",
