@@ -231,6 +231,25 @@ def test_texts_that_must_differ_go_along_with_brackets_of_a_grammar():
     assert not judge.accepts("[1]((x);[2]")
 
 
+def test_a_program_is_closed_from_anywhere_without_making_states_for_each_depth():
+    """Without frames the search for an end went ever deeper, until the tables were full."""
+    vocabulary = real_vocabulary("smollm2")
+    grammar = _grammar("statements", is_plain=False)
+    row = np.zeros(vocabulary.num_words, np.int32)
+    tokens = vocabulary.encode(DEEP["statements"].encode())
+    for place in range(0, len(tokens), 6):
+        matcher = grammar.matcher()
+        assert all(map(matcher.accept_token, tokens[:place]))
+        tokens_left = matcher.min_tokens_to_complete()
+        while not matcher.is_complete:
+            matcher.fill_closing_bitmask(row, tokens_left)
+            bits = np.unpackbits(row.view(np.uint8), bitorder="little")
+            assert matcher.accept_token(int(np.flatnonzero(bits)[0]))
+            tokens_left -= 1
+            assert matcher.min_tokens_to_complete() <= tokens_left
+    assert grammar.num_states < 400
+
+
 @pytest.mark.parametrize("name", DEEP)
 def test_masks_of_walks_by_chance_are_those_without_frames(name):
     vocabulary = real_vocabulary("smollm2")
