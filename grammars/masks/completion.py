@@ -31,7 +31,12 @@ END: Final = -1
 _END, _INNER, _VISIT = range(3)
 """What stands in the queue of a search: an end of the frame, an inner frame, a state."""
 
-_NO_LIMIT: Final = 2**63
+MAX_CLOSING_STATES: Final = 16_384
+"""States that may be made for one number, in a second at most. Real schemas need a few hundred.
+Where keys come in any order, three of MaskBench's filled the tables, and no number was found."""
+
+_UNKNOWN: Final = 2**63
+_NO_STATE: Final = 0
 
 _Search: TypeAlias = "Generator[int, Costs | None, Costs | None]"
 """Asks for the costs of inner states; returns its own, None where every way is blocked."""
@@ -61,7 +66,8 @@ class Completion:
         self.strings = StringEnds(tables, expander, vocabulary)
         self._costs: dict[int, Costs] = {}
         self._rest: dict[tuple[Frame, int], int] = {}
-        self._max_states = self._num_left = _NO_LIMIT
+        self._too_far: set[int] = set()  # from where MAX_CLOSING_STATES did not suffice
+        self._begin(_NO_STATE, None)
         self.num_falls = 0
 
     def num_tokens(self, configuration: Configuration, max_states: int | None = None) -> int:
@@ -72,10 +78,11 @@ class Completion:
             max_states: states of unknown cost that may be looked at; None: as many as it takes.
 
         Raises:
-            LimitExceededError: more than `max_states` are needed.
+            LimitExceededError: more than `max_states` are needed, or more than MAX_CLOSING_STATES
+                would have to be made; this is remembered.
             GrammarError: the automaton cannot grow within its limits.
         """
-        self._max_states = self._num_left = _NO_LIMIT if max_states is None else max_states
+        self._begin(configuration.state, max_states)
         cut = self._expander.cut_strings(configuration.state)
         is_in_string = cut is not None and cut.is_open  # where every outcome has been promised
         costs = (
@@ -92,8 +99,16 @@ class Completion:
             action: of a label.
             below: the frames below the top that it is done in.
         """
-        self._max_states = self._num_left = _NO_LIMIT
+        self._begin(_NO_STATE, None)
         return self._to_the_end(self._costs_after(action), below)
+
+    def _begin(self, state: int, max_states: int | None) -> None:
+        """A number is asked for, from a state on."""
+        self._asked, self._max_states = state, max_states
+        self._num_left = _UNKNOWN if max_states is None else max_states
+        self._most_made = self._tables.num_states + MAX_CLOSING_STATES
+        if state in self._too_far:
+            self._most_made = 0
 
     def _to_the_end(self, costs: Costs, below: Frame | None) -> int:
         """What a text needs in the end, by the costs of its top."""
@@ -260,8 +275,12 @@ class Completion:
             yield way.num_tokens(num_owed), self._action(state, way.label)
 
     def _count_state(self) -> None:
-        if self._num_left == 0:
-            raise LimitExceededError("max_states", self._max_states, "the end of the text")
+        what = "the end of the text"
+        if self._max_states is not None and self._num_left == 0:
+            raise LimitExceededError("max_states", self._max_states, what)
+        if self._tables.num_states > self._most_made:
+            self._too_far.add(self._asked)
+            raise LimitExceededError("max_closing_states", MAX_CLOSING_STATES, what)
         self._num_left -= 1
 
     def _learn(
@@ -274,7 +293,7 @@ class Completion:
 
     def _learn_cost(self, state: int, outcome: int, cost: int) -> None:
         known = self._costs.setdefault(state, {})
-        self.num_falls += bool(known) and cost < known.get(outcome, _NO_LIMIT)
+        self.num_falls += bool(known) and cost < known.get(outcome, _UNKNOWN)
         _lower(known, outcome, cost)
 
     def _count_min(self, state: int) -> int:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from grammars.compile import compile_grammar
 from grammars.errors import LimitExceededError
+from grammars.masks import completion
 from grammars.masks.needed_tokens import REFUSED
 from grammars.spec import (
     Choice,
@@ -282,6 +283,25 @@ def test_the_number_is_given_up_where_more_of_the_grammar_would_have_to_be_looke
     other = compile_grammar(JsonSchema.from_value(schema), tiny_vocabulary())
     assert found == other.matcher().min_tokens_to_complete()
     assert grammar.matcher().min_tokens_to_complete(max_states=0) == found  # it is known now
+
+
+def test_closing_is_refused_where_too_many_places_would_have_to_be_made(monkeypatch):
+    monkeypatch.setattr(completion, "MAX_CLOSING_STATES", 80)
+    names = [f"k{number}" for number in range(80)]
+    schema = {"type": "object", "properties": dict.fromkeys(names, True), "required": names}
+    spec = JsonSchema.from_value(schema, property_order="any")
+    grammar = compile_grammar(spec, tiny_vocabulary())
+    for _ in range(2):
+        with pytest.raises(LimitExceededError) as caught:
+            grammar.matcher().min_tokens_to_complete()
+        num_states = grammar.num_states
+        assert str(caught.value) == (
+            "the end of the text needs more than max_closing_states=80; "
+            "simplify it or raise the limit"
+        )
+    with pytest.raises(LimitExceededError):
+        grammar.matcher().min_tokens_to_complete()
+    assert grammar.num_states == num_states  # nothing is looked for again
 
 
 @pytest.mark.parametrize("name", SPECS)
