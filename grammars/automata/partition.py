@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from grammars.automata.charset import NUM_CODE_POINTS
+from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 
     from grammars.automata.charset import CharSet
 
+
+MAX_PAIRS: Final = 32_000_000
+"""Sets times the ranges between all of their bounds."""
+
+MAX_MEMBERSHIPS: Final = 4_000_000
+"""Sets times the classes in each."""
 
 _FEW_PAIRS: Final = 4_096
 """Sets times their bounds of a small partition."""
@@ -40,7 +47,11 @@ class Partition:
 
 
 def partition_of(sets: Iterable[CharSet]) -> Partition:
-    """The partition; `class_runs` are in the order of the sets."""
+    """The partition; `class_runs` are in the order of the sets.
+
+    Raises:
+        LimitExceededError: more than MAX_PAIRS or MAX_MEMBERSHIPS.
+    """
     sets = list(sets)
     num_bounds = sum([len(members.bounds) for members in sets])
     is_small = len(sets) * num_bounds <= _FEW_PAIRS
@@ -71,6 +82,7 @@ def large_partition(sets: list[CharSet]) -> Partition:
     """The partition of any number of sets."""
     starts = np.array(sorted({0}.union(*(members.bounds for members in sets))), np.int32)
     starts = starts[starts < NUM_CODE_POINTS]
+    _check(len(sets) * len(starts), "max_class_pairs", MAX_PAIRS)
     is_member = np.empty((len(sets), starts.shape[0]), np.bool_)
     signature = np.zeros(starts.shape[0], np.int64)  # which sets a range is in; 0: none
     for number, members in enumerate(sets):
@@ -82,8 +94,15 @@ def large_partition(sets: list[CharSet]) -> Partition:
     values, representative, range_class = np.unique(
         signature, return_index=True, return_inverse=True
     )
-    class_runs = [runs(np.flatnonzero(row).tolist()) for row in is_member[:, representative]]
+    is_member = is_member[:, representative]
+    _check(int(np.count_nonzero(is_member)), "max_class_members", MAX_MEMBERSHIPS)
+    class_runs = [runs(np.flatnonzero(row).tolist()) for row in is_member]
     return Partition(starts, range_class.astype(np.int32), values.shape[0], class_runs)
+
+
+def _check(number: int, limit: str, allowed: int) -> None:
+    if number > allowed:
+        raise LimitExceededError(limit, allowed, "the classes of a pattern")
 
 
 def runs(numbers: list[int]) -> list[tuple[int, int]]:

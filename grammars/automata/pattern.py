@@ -40,9 +40,6 @@ MAX_PATTERN_DEPTH: Final = 100
 MAX_OPEN_GROUPS: Final = 100_000
 """Groups inside groups, all of them counted: each takes memory while it is open."""
 
-MAX_PATTERN_PARTS: Final = 160_000
-"""Classes, escapes, operators, brackets and runs of other characters: what reading it costs."""
-
 _QUANTIFIER = re.compile(r"[*+?]|\{(?P<minimum>[0-9]+)(?P<comma>,(?P<maximum>[0-9]*))?\}")
 _NO_MINIMUM = re.compile(r"\{,[0-9]+\}")  # a literal to Annex B, a quantifier to Python
 _LOOK = re.compile(r"<?[=!]")
@@ -70,8 +67,8 @@ def parse_pattern(text: str, *, pointer: str = "") -> Node:
     Raises:
         InvalidGrammarError: malformed; the reason has the offset in characters.
         UnsupportedError: a construct that is not enforced; the reason names it and its offset.
-        LimitExceededError: longer than MAX_PATTERN_CHARS, of more than MAX_PATTERN_PARTS, or groups
-            nested deeper than MAX_PATTERN_DEPTH or MAX_OPEN_GROUPS.
+        LimitExceededError: longer than MAX_PATTERN_CHARS, of more parts than MAX_PATTERN_PARTS of
+            the reader, or groups nested deeper than MAX_PATTERN_DEPTH or MAX_OPEN_GROUPS.
     """
     if len(text) > MAX_PATTERN_CHARS:
         what = f"a pattern of {len(text)} characters"
@@ -112,14 +109,11 @@ class _Parser:
     def __init__(self, reader: PatternReader) -> None:
         self._reader = reader
         self._groups = [_Group(0)]
-        self._num_parts = 0
 
     def parse(self) -> Node:
         reader = self._reader
         while not reader.at_end:
-            self._num_parts += 1
-            if self._num_parts > MAX_PATTERN_PARTS:
-                raise LimitExceededError("max_pattern_parts", MAX_PATTERN_PARTS, "a pattern")
+            reader.count_parts(1)
             literals = reader.take_match(_LITERALS)
             if literals is not None:
                 self._groups[-1].parts += map(_character, literals[0])
@@ -253,6 +247,7 @@ def _read_class(reader: PatternReader, offset: int) -> CharSet:
     sets: list[CharSet] = []
     while not reader.take_if("]"):
         start = reader.offset
+        reader.count_parts(1)
         first = _class_atom(reader, offset)
         if reader.take_if("-"):
             if reader.take_if("]"):
@@ -262,7 +257,7 @@ def _read_class(reader: PatternReader, offset: int) -> CharSet:
             sets += _class_range(reader, start, first, last)
         else:
             sets.append(first)
-    members = CharSet.from_ranges(pair for members in sets for pair in members.ranges)
+    members = CharSet.from_ranges(pair for part in dict.fromkeys(sets) for pair in part.ranges)
     return members.complement() if is_negated else members
 
 

@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
     from grammars.automata.charset import CharSet
 
+SYMBOLS_PER_STATE: Final = 256
+"""A row of more classes of characters counts as several states."""
+
 COMBINED_STATES_PER_STATE: Final = 4
 """States of the whole, each time that another lookahead from the start restricts it, granted for
 each state of the limit."""
@@ -186,7 +189,11 @@ def _subsets(
         group=group,
         rank=rank,
     )
-    table = determinise(plain, max_states=nfa.parts.max_states, what="a pattern")
+    width = max(1, partition.num_classes / SYMBOLS_PER_STATE)
+    try:
+        table = determinise(plain, max_states=int(nfa.parts.max_states / width), what="a pattern")
+    except LimitExceededError as error:
+        raise LimitExceededError("max_states", nfa.parts.max_states, "a pattern") from error
     is_accepting = np.zeros(table.next_state.shape[0], np.bool_)
     is_accepting[table.state_of_item()[accepting[table.set_items]]] = True
     return table.next_state, table.start, is_accepting

@@ -3,18 +3,16 @@ r"""Escapes in patterns: ECMA-262, section 22.2.1, CharacterEscape and Character
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from grammars.automata.charset import NUM_CODE_POINTS, CharSet
+from grammars.automata.pattern_reader import PROPERTY_PARTS, PatternReader
 from grammars.automata.unicode_sets import (
     CLASS_ESCAPES,
     MissingPropertyError,
     UnknownPropertyError,
     property_set,
 )
-
-if TYPE_CHECKING:
-    from grammars.automata.pattern_reader import PatternReader
 
 _CONTROL_ESCAPES: Final = {"t": 0x09, "n": 0x0A, "v": 0x0B, "f": 0x0C, "r": 0x0D}
 _HEX_2: Final = re.compile(r"[0-9A-Fa-f]{2}")
@@ -97,6 +95,7 @@ def _property(reader: PatternReader, offset: int) -> CharSet:
     match = reader.take_match(_PROPERTY)
     if match is None:
         raise reader.invalid("'\\p' needs {Property} or {Property=Value}", offset)
+    reader.count_parts(PROPERTY_PARTS)
     try:
         return property_set(match[1], match[2])
     except UnknownPropertyError as error:

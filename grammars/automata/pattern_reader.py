@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from grammars.errors import InvalidGrammarError, UnsupportedError
+from grammars.errors import InvalidGrammarError, LimitExceededError, UnsupportedError
 
 if TYPE_CHECKING:
     import re
+
+MAX_PATTERN_PARTS: Final = 160_000
+"""Operators, brackets, escapes, members of classes and runs of other characters, and for each
+property of Unicode PROPERTY_PARTS: what reading a pattern costs."""
+
+PROPERTY_PARTS: Final = 80
 
 
 class PatternReader:
@@ -22,11 +28,22 @@ class PatternReader:
         self.text = text
         self.offset = 0
         self._pointer = pointer
+        self._num_parts = 0
 
     @property
     def at_end(self) -> bool:
         """Whether the whole pattern has been taken."""
         return self.offset >= len(self.text)
+
+    def count_parts(self, number: int) -> None:
+        """Count some parts.
+
+        Raises:
+            LimitExceededError: there are more than MAX_PATTERN_PARTS.
+        """
+        self._num_parts += number
+        if self._num_parts > MAX_PATTERN_PARTS:
+            raise LimitExceededError("max_pattern_parts", MAX_PATTERN_PARTS, "a pattern")
 
     def take(self) -> str:
         """The next character, which must be there."""

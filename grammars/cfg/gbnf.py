@@ -33,6 +33,9 @@ _BLANK_LINES: Final = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)+")
 _PLAIN_ELEMENT: Final = re.compile(r'(?:([A-Za-z0-9_-]+)|"([^"\\\ud800-\udfff]+)")[ \t]*')
 """The name of a rule, or a literal without escapes: nearly all that large grammars consist of."""
 
+_PLAIN_CLASS: Final = re.compile(r"\[[^\]\\]{0,64}\]")
+"""A class without escapes; grammars have the same few over and over."""
+
 _QUANTIFIER: Final = re.compile(r"\{[ \t]*([0-9]+)[ \t]*(,[ \t]*([0-9]*)[ \t]*)?\}")
 
 
@@ -53,6 +56,7 @@ class _Reader:
         self._rules: dict[str, Expression] = {}
         self._references: dict[str, int] = {}  # name -> offset of its first use
         self._literals: dict[str, Text] = {}  # those without escapes
+        self._classes: dict[str, Text] = {}  # the same
 
     def read(self) -> Grammar:
         source = self._source
@@ -169,7 +173,7 @@ class _Reader:
             case '"':
                 return read_literal(source)
             case "[":
-                return read_class(source)
+                return self._class()
             case ".":
                 source.take()
                 return Text(Characters(ALL_CHARACTERS), ".")
@@ -183,3 +187,14 @@ class _Reader:
                     "quotes, a class in [], '.' or a group in ()",
                     offset,
                 )
+
+    def _class(self) -> Text:
+        source = self._source
+        plain = _PLAIN_CLASS.match(source.text, source.offset)
+        if plain is None:
+            return read_class(source)
+        known = self._classes.get(plain[0])
+        if known is None:
+            known = self._classes[plain[0]] = read_class(source)
+        source.offset = plain.end()
+        return known

@@ -35,6 +35,7 @@ from tests.support.cfg_judge import CfgJudge
         ('root ::= s "b"\ns ::= [a-z] s | [a-z]', ["ab", "bb", "abbb"], ["b", "ba"]),
         ('root ::= "a" loop | "b"\nloop ::= "x" loop', ["b"], ["a", "ax"]),
         ('root ::= [] | "b"', ["b"], [""]),
+        ("root ::= [a-] [^a-] [a-] [^a-]", ["ab-c", "-xay"], ["aaaa", "-b-a"]),
         ('root ::= ((("a")*)+)?', ["", "aa"], ["b"]),
         ('root ::= "a"*+?', ["", "aa"], ["b"]),
         ('root ::= ""', [""], ["a"]),
