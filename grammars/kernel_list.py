@@ -130,7 +130,13 @@ KERNELS: Final[Mapping[str, Mapping[str, str]]] = {
         "_find_ends": f"({_CONTENT},)",
         "ends_beside": f"(int32[:,::1], {_CONTENT}, {_ENDS}, int32[:,::1], {_CONTENT})",
     },
+    "grammars.masks.label_ways": {
+        "_ways_to": "(int32[:,::1], uint16[::1], int32[::1], int64)",
+    },
     "grammars.masks.string_costs": {
+        "tokens_of_way": (
+            "(int64, uint8[::1], int32[::1], int32[::1], int32[:,::1], int32[:,::1])"
+        ),
         "tokens_to_end": (
             f"(uint8[::1], int32[:,::1], {_CONTENT}, {_ENDS}, int32[::1], int32[:,::1], "
             "int32[:,::1])"

@@ -169,7 +169,8 @@ class GrammarCompiler:
                 self._refusals.popitem(last=False)
             raise
         if closes:
-            fewest_tokens(grammar)  # the grammar keeps what it found
+            with self._pacer.paced():
+                fewest_tokens(grammar)  # the grammar keeps what it found
         return grammar
 
     def automaton(self, grammar: ServedGrammar) -> TokenAutomaton | None:

@@ -144,9 +144,12 @@ def _distances(
     distance = np.full(len(accepting), _FAR, np.int32)
     distance[accepting] = 1
     has_changed = True
-    while has_changed:  # few rounds: most steps lead to states with greater numbers
+    ascends = True
+    while has_changed:  # few rounds: most steps lead to greater numbers, or most to lesser ones
         has_changed = False
-        for state in range(len(accepting) - 1, DEAD, -1):
+        ascends = not ascends
+        for k in range(1, len(accepting)):
+            state = k if ascends else len(accepting) - k
             for e in range(edge_first[state], edge_first[state + 1]):
                 size = length[BETWEEN, edge_symbol[e]]
                 if size > 0 and size + distance[edge_target[e]] < distance[state]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from grammars.automata.dfa import DEAD, NO_LABEL, NUM_BYTES
 from grammars.automata.json_spelling import QUOTE
 from grammars.automata.owed import characters_owed
+from grammars.masks.label_ways import LabelWays
+from grammars.masks.token_symbols import build_token_symbols
 from grammars.pushdown.layout import ALL_LABELS
 
 if TYPE_CHECKING:
@@ -67,6 +70,8 @@ class LexerWays:
         self._tables = tables
         self._texts = vocabulary.derive(_token_texts)
         self._longest = vocabulary.derive(_longest_text)
+        self._trie = vocabulary.derive(build_token_symbols).trie
+        self._label_ways: WeakKeyDictionary[Dfa, LabelWays | None] = WeakKeyDictionary()
         self._ways: dict[tuple[int, int, bool], tuple[Way, ...]] = {}
         self._wasteful: dict[Dfa, _Wasteful | None] = {}  # a Dfa compares by identity
 
@@ -97,6 +102,10 @@ class LexerWays:
 
     def _find(self, lexer_state: int, window: int, *, with_strings: bool) -> Iterator[Way]:
         dfa, local = self._tables.lexers.locate(lexer_state)
+        together = self._all_ways(dfa) if with_strings and window == ALL_LABELS else None
+        if together is not None:
+            yield from (Way(label, fewest, None) for label, fewest in together.find(local))
+            return
         in_string = DEAD if with_strings else dfa.step(local, QUOTE)
         if dfa not in self._wasteful:
             owed = characters_owed(dfa)
@@ -108,8 +117,15 @@ class LexerWays:
                 or self._tables.lexers.can_read(lexer_state + other - local, window)
             )
 
-        for way in _shortest_texts(dfa, local, self._wasteful[dfa], is_seen):
+        for way in shortest_texts(dfa, local, self._wasteful[dfa], is_seen):
             yield self._way(dfa, *way)
+
+    def _all_ways(self, dfa: Dfa) -> LabelWays | None:
+        """The ways of all states of an automaton, where they are found together."""
+        if dfa not in self._label_ways:
+            is_for = LabelWays.is_for(dfa)
+            self._label_ways[dfa] = LabelWays(dfa, self._trie) if is_for else None
+        return self._label_ways[dfa]
 
     def _way(self, dfa: Dfa, label: int, symbols: list[int], states: list[int]) -> Way:
         fewest = self._num_tokens(symbols)
@@ -175,7 +191,7 @@ class _Wasteful:
         return row
 
 
-def _shortest_texts(
+def shortest_texts(
     dfa: Dfa, start: int, wasteful: _Wasteful | None, is_seen: Callable[[int], bool]
 ) -> Iterator[tuple[int, list[int], list[int]]]:
     """For each of the nearest labels the first shortest text to it: label, symbols, states.

@@ -1,4 +1,4 @@
-"""tokens_to_end: the fewest tokens that spell the shortest text to the end of a string."""
+"""The fewest tokens that spell shortest texts: to the end of a string, or any way in a forest."""
 
 from __future__ import annotations
 
@@ -65,6 +65,29 @@ def tokens_to_end(
             )
         result[i] = left[0] if size > 0 else fewest[position]
     return result
+
+
+@kernel
+def tokens_of_way(
+    position: int,
+    byte: NDArray[np.uint8],
+    following: Ints,
+    fewest: Ints,
+    nodes: Ints,
+    children: Ints,
+) -> int:
+    """The fewest tokens of one way in a forest; those of all its ends become known, too.
+
+    Args:
+        position: where it begins; not 0, the end of all ways.
+        byte: uint8, (num_positions,); what comes next.
+        following: int32, (num_positions,); the position after it.
+        fewest: see `tokens_to_end`.
+        nodes: see there.
+        children: see there.
+    """
+    _learn(position, byte, following, fewest, nodes, children)
+    return int(fewest[position])
 
 
 @helper

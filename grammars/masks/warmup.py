@@ -18,6 +18,7 @@ from grammars.masks.compiled import AutomatonGrammar
 from grammars.masks.content_tokens import read_content
 from grammars.masks.crossing_tokens import crossing_tokens
 from grammars.masks.key_tokens import KeyTokens
+from grammars.masks.label_ways import LabelWays
 from grammars.masks.slice_cache import SliceCache
 from grammars.masks.string_costs import tokens_to_end
 from grammars.masks.string_places import StringPlace
@@ -95,7 +96,7 @@ def _make_slices(vocabulary: Vocabulary) -> None:
 
 
 def _read_content(vocabulary: Vocabulary, row: NDArray[np.uint32]) -> None:
-    """The kernels of strings that are read without their pieces."""
+    """The kernels of strings that are read without their pieces, and of the ends of long lists."""
     trie, content = vocabulary.derive(build_token_symbols).trie, any_string()
     read, place = content_bytes(content), ContentPlace(content.start, BETWEEN)
     read_content(trie, 0, [StringPlace(rest_of(StringSet(content)), read, place)], row)
@@ -103,6 +104,8 @@ def _read_content(vocabulary: Vocabulary, row: NDArray[np.uint32]) -> None:
     fewest = np.zeros(len(ends.byte), np.int32)
     tokens_to_end(before, places, read[:], ends[:], fewest, trie.nodes, trie.children)
     ends_beside(places, read[:], ends[:], places, read[:])
+    dfa = _quoted_letters()
+    list(LabelWays(dfa, trie).find(dfa.start))
 
 
 def _open_terminals() -> Iterator[Terminal]:

@@ -7,7 +7,10 @@ import random
 import numpy as np
 import pytest
 
+from grammars.automata.dfa import DEAD
 from grammars.compile import compile_grammar
+from grammars.masks import label_ways
+from grammars.masks.lexer_ways import shortest_texts
 from grammars.masks.needed_tokens import REFUSED
 from grammars.pushdown import string_reading
 from grammars.spec import JsonSchema
@@ -130,3 +133,25 @@ def test_in_pieces_too_a_text_closes_in_what_was_promised(name):
             bits = np.unpackbits(row.view(np.uint8), bitorder="little")
             assert matcher.accept_token(choose.choice(np.flatnonzero(bits).tolist()))
         assert matcher.is_complete
+
+
+@pytest.mark.parametrize("pattern", ["^(ab|b[a-d]{2,6}|éa+c)*d$", "^(a|bb|cab){3,30}$"])
+def test_ways_of_all_states_are_those_of_each(pattern, monkeypatch):
+    """To the end of a string, of a number, and to a bracket: three labels in one lexer."""
+    monkeypatch.setattr(label_ways, "_FEWEST_STATES", 0)
+    schema = {"items": {"anyOf": [{"type": "string", "pattern": pattern}, {"multipleOf": 37}]}}
+    grammar = grammar_of({**schema, "type": "array"})
+    num_seen = 0
+    for seed in range(6):
+        for matcher in texts_of(grammar, seed):
+            ways = matcher._grammar._closing._completion._ways
+            state, lexer = matcher._configuration.state, matcher._configuration.lexer
+            if lexer == DEAD:  # nothing can follow
+                continue
+            found = {way.label: way for way in ways.find(lexer, state)}
+            dfa, local = matcher._grammar._tables.lexers.locate(lexer)
+            num_seen += label_ways.LabelWays.is_for(dfa)
+            plain = shortest_texts(dfa, local, None, lambda _: True)
+            one_by_one = {label: ways._way(dfa, label, *path) for label, *path in plain}
+            assert found == one_by_one
+    assert num_seen > 20
