@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from grammars.masks.completion import Completion
+from grammars.masks.earlier_words import EarlierWords
+from grammars.masks.leaving_tokens import LeavingTokens
 from grammars.masks.needed_tokens import REFUSED, NeededTokens
 from grammars.masks.string_places import StringPlaces
 from grammars.masks.token_symbols import build_token_symbols
@@ -106,7 +108,15 @@ class Closing:
         """The tokens that complete the text after each allowed token; REFUSED after some others."""
         if configuration.point is None:
             return self._needed.find(configuration.shared)
-        return self._needed_one_by_one(configuration, allowed)
+        is_spared = _has_endless_keys(configuration)  # a token more is promised
+        words = None if is_spared else EarlierWords.at(configuration.point)
+        if words is None:
+            return self._needed_one_by_one(configuration, allowed)
+        # Where a text leaves the earlier ones, it needs what any text does.
+        leaving = self._vocabulary.derive(LeavingTokens).find(words)
+        needed = self._needed.find(configuration.plain)
+        others = allowed & ~_packed(leaving, len(allowed))
+        return np.where(leaving, needed, self._needed_one_by_one(configuration, others))
 
     def _needed_one_by_one(self, configuration: Configuration, allowed: Bitmask) -> Needed:
         """The same by a step of each token, for any grammar; its plain reference."""

@@ -93,6 +93,19 @@ class Configuration:
         return self if self.keys is None else self.keys.shared
 
     @property
+    def plain(self) -> Configuration:
+        """Where the automaton is, new and unknown."""
+        return Configuration(
+            self.state,
+            self.lexer,
+            self.counted,
+            self.is_fresh,
+            self.is_complete,
+            self.below,
+            self.window,
+        )
+
+    @property
     def is_shared(self) -> bool:
         """Whether all texts that are here may share it."""
         return self.keys is None and self.point is None

@@ -10,6 +10,7 @@ import pytest
 from grammars.automata.dfa import DEAD
 from grammars.compile import compile_grammar
 from grammars.masks import label_ways
+from grammars.masks.earlier_words import EarlierWords
 from grammars.masks.lexer_ways import shortest_texts
 from grammars.masks.needed_tokens import REFUSED
 from grammars.pushdown import string_reading
@@ -154,4 +155,34 @@ def test_ways_of_all_states_are_those_of_each(pattern, monkeypatch):
             plain = shortest_texts(dfa, local, None, lambda _: True)
             one_by_one = {label: ways._way(dfa, label, *path) for label, *path in plain}
             assert found == one_by_one
+    assert num_seen > 20
+
+
+DISTINCT: dict[str, object] = {
+    "elements": {"items": {"enum": WORDS}, "uniqueItems": True, "type": "array", "minItems": 3},
+    "elements with elements": {
+        "items": {"items": {"enum": OTHERS}, "type": "array", "uniqueItems": True, "minItems": 1},
+        "uniqueItems": True,
+        "type": "array",
+        "minItems": 2,
+    },
+}
+
+
+@pytest.mark.usefixtures("in_pieces")
+@pytest.mark.parametrize("name", DISTINCT)
+def test_what_tokens_need_where_texts_must_differ_is_what_they_need_one_by_one(name):
+    spec = JsonSchema.from_value(DISTINCT[name], property_order="any")
+    grammar = compile_grammar(spec, tiny_vocabulary())
+    num_seen = 0
+    for seed in range(8):
+        for matcher in texts_of(grammar, seed, num_tokens=30):
+            closing, configuration = matcher._grammar._closing, matcher._configuration
+            row = matcher._grammar.mask(configuration).words
+            if configuration.point is not None:
+                found = closing._needed_after(configuration, row)
+                plain = closing._needed_one_by_one(configuration, row)
+                is_allowed = plain != REFUSED
+                assert np.array_equal(found[is_allowed], plain[is_allowed])
+                num_seen += EarlierWords.at(configuration.point) is not None
     assert num_seen > 20
