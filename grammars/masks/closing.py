@@ -108,13 +108,13 @@ class Closing:
         """The tokens that complete the text after each allowed token; REFUSED after some others."""
         if configuration.point is None:
             return self._needed.find(configuration.shared)
-        is_spared = _has_endless_keys(configuration)  # a token more is promised
-        words = None if is_spared else EarlierWords.at(configuration.point)
+        words = EarlierWords.at(configuration.point)
         if words is None:
             return self._needed_one_by_one(configuration, allowed)
         # Where a text leaves the earlier ones, it needs what any text does.
         leaving = self._vocabulary.derive(LeavingTokens).find(words)
-        needed = self._needed.find(configuration.plain)
+        num_spare = _SPARE_TOKENS if _has_endless_keys(configuration) else 0
+        needed = self._needed.find(configuration.plain) + num_spare
         others = allowed & ~_packed(leaving, len(allowed))
         return np.where(leaving, needed, self._needed_one_by_one(configuration, others))
 

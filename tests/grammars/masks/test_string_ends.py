@@ -166,6 +166,7 @@ DISTINCT: dict[str, object] = {
         "type": "array",
         "minItems": 2,
     },
+    "keys": {"additionalProperties": {"enum": WORDS}, "type": "object", "minProperties": 9},
 }
 
 
