@@ -8,8 +8,10 @@ numbered as the states of an automaton.
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from grammars.cfg.bytes_to_end import BytesToEnd
 from grammars.cfg.calls import Calls, new_frame, resolved, rule_of_new
 from grammars.cfg.components import strong_components
 from grammars.cfg.items import END, FrameTable, InnerPosition, Item, Positions
@@ -106,6 +108,10 @@ class Parser:
             inner = InnerPosition(scan.terminal, lexer, item.position)
             yield Item(self._positions.inner_id(inner), item.frame)
 
+    def bytes_to_end(self, items: Items) -> int:
+        """Bytes that end the text from a set of items at least; for grammars without a lexer."""
+        return self._bytes_to_end.find(items)
+
     def nested(self, waiting: Items) -> Items:
         """The items after an opening bracket, with holes for all that follows the closing one."""
         positions = {item.position for item in waiting}
@@ -124,6 +130,10 @@ class Parser:
         return self.completed(
             Item(end.position, frame) for end in ends for frame in frames[end.frame]
         )
+
+    @cached_property
+    def _bytes_to_end(self) -> BytesToEnd:
+        return BytesToEnd(self._network, self._positions, self._frames)
 
     def _complete(self, item: Item) -> set[Item]:
         """The item if it reads anything, and those after it if its rule may end here."""

@@ -139,6 +139,10 @@ class CfgSteps:
             lexer = self._lexers.after_prefix(lexer, place.prefix)
         return Ways(place, scans, lexer)
 
+    def bytes_to_end(self, place: Place) -> int:
+        """Bytes that end a text from a place at least, its prefix included; 0 with a lexer."""
+        return self._parser.bytes_to_end(place.items) if self._network.is_scannerless else 0
+
     def is_dead(self, place: Place) -> bool:
         """Whether what may follow does not begin with the prefix; without one, all can be ended."""
         return bool(place.prefix) and self.ways(place).lexer is None

@@ -38,6 +38,9 @@ Where keys come in any order, three of MaskBench's filled the tables, and no num
 _UNKNOWN: Final = 2**63
 _NO_STATE: Final = 0
 
+_Queue: TypeAlias = "list[tuple[int, int, int, int, int, int]]"
+"""A heap: the distance with what is told to lie ahead, the distance, what it is, and whose."""
+
 _Search: TypeAlias = "Generator[int, Costs | None, Costs | None]"
 """Asks for the costs of inner states; returns its own, None where every way is blocked."""
 
@@ -198,14 +201,15 @@ class Completion:
                 running[asked] = self._search(asked)
 
     def _search(self, start: int) -> _Search:
-        """Find the cheapest way (E. W. Dijkstra, 1959) from a fresh state to the end of its frame.
+        """Find a cheap way from a fresh state to the end of its frame.
 
-        All states on the way learn what they cost.
+        The cheapest (E. W. Dijkstra, 1959); where the expander tells how far the end is, one that
+        is looked for in its direction. All states on the way learn what they cost.
         """
         before: dict[int, tuple[int, int]] = {}  # state -> the one before it, its distance
-        queue: list[tuple[int, int, int, int, int]] = [(0, _VISIT, start, 0, 0)]
+        queue: _Queue = [(0, 0, _VISIT, start, 0, 0)]
         while queue:
-            distance, kind, state, first, second = heappop(queue)
+            _, distance, kind, state, first, second = heappop(queue)
             if kind == _END:
                 self._learn(before, state, first, distance)
                 return self._costs[start]
@@ -215,31 +219,36 @@ class Completion:
                     costs = yield second
                 for outcome, cost in (costs or {}).items():
                     target = self._resume(first, outcome)
-                    heappush(queue, (distance + cost, _VISIT, target, state, 0))
+                    self._enqueue(queue, distance + cost, target, state)
                 continue
             if state in before:
                 continue
             before[state] = (first, distance)
             for outcome, cost in self._costs.get(state, {}).items():
-                heappush(queue, (distance + cost, _END, state, outcome, 0))
+                heappush(queue, (distance + cost, distance + cost, _END, state, outcome, 0))
             if state in self._costs:
                 continue
             self._count_state()
             row = self._tables.state_row(state)
             if row[StateColumn.IS_FINAL]:
-                heappush(queue, (distance, _END, state, END, 0))
+                heappush(queue, (distance, distance, _END, state, END, 0))
             for num_tokens, action in self._terminals_of(state, row):
                 after = distance + num_tokens
                 match action:
                     case Goto(target):
-                        heappush(queue, (after, _VISIT, target, state, 0))
+                        self._enqueue(queue, after, target, state)
                     case Push(resume, inner):
-                        heappush(queue, (after, _INNER, state, resume, inner))
+                        heappush(queue, (after, after, _INNER, state, resume, inner))
                     case Pop(outcome):
-                        heappush(queue, (after, _END, state, outcome, 0))
+                        heappush(queue, (after, after, _END, state, outcome, 0))
                     case Dead():
                         pass
         return None
+
+    def _enqueue(self, queue: _Queue, distance: int, target: int, before: int) -> None:
+        """Have a state visited in its turn."""
+        ahead = self._expander.bytes_to_end(target)
+        heappush(queue, (distance + ahead, distance, _VISIT, target, before, 0))
 
     def _find_all(self, start: int) -> Costs:
         """All costs of the states that can be reached from one, which is complete, and slower."""

@@ -131,6 +131,10 @@ class _Sentence:
     def expand_resume(self, state: int, outcome: int) -> None:  # noqa: ARG002 - a protocol's
         raise AssertionError("nothing is ever pushed")
 
+    def bytes_to_end(self, state: int) -> int:  # noqa: ARG002 - a protocol's
+        """0: that takes a search."""
+        return 0
+
     def cut_strings(self, state: int) -> None:
         """None: strings are read whole."""
 

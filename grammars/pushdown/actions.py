@@ -65,6 +65,13 @@ class Expander(Protocol):
         """
         ...
 
+    def bytes_to_end(self, state: int) -> int:
+        """About how many bytes end the text at least, so that the way is looked for where it is.
+
+        0 where that is not known without a search.
+        """
+        ...
+
     def cut_strings(self, state: int) -> CutStrings | None:
         """The strings that a state reads in pieces; None where it does not."""
         ...

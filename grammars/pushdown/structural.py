@@ -10,7 +10,7 @@ from grammars.automata.dfa import DEAD
 from grammars.automata.json_spelling import QUOTE
 from grammars.pushdown.actions import Goto, Pop, Push
 from grammars.pushdown.beginnings import Beginnings
-from grammars.pushdown.configs import DONE, ConfigTable, GrammarWaits, PartThen
+from grammars.pushdown.configs import DONE, ConfigTable, GrammarThen, GrammarWaits, PartThen
 from grammars.pushdown.contexts import Contexts
 from grammars.pushdown.distinct import Distinct, distinct_in, forbids_repeat
 from grammars.pushdown.grammar_frames import GrammarFrames
@@ -122,6 +122,14 @@ class StructuralStates:
         else:
             going_on = merged_items(item for i, item in enumerate(items) if outcome >> i & 1)
         self._tables.set_resume(state, outcome, self.state_of_items(going_on))
+
+    def bytes_to_end(self, state: int) -> int:
+        """See `Expander`; in a grammar to its end, elsewhere 0."""
+        configs = [self._configs[item.config] for item in self._items.get(state, ())]
+        grammars = [config for config in configs if isinstance(config, GrammarThen)]
+        if not grammars or len(grammars) < len(configs):
+            return 0
+        return min(config.grammar.bytes_to_end(config.place) for config in grammars)
 
     def cut_strings(self, state: int) -> CutStrings | None:
         """See `Expander`."""
