@@ -67,12 +67,19 @@ class Closing:
         places = StringPlaces(self._tables, self._expander)
         return NeededTokens(tokens, self._steps, places, self._completion, self.num_tokens)
 
-    def num_tokens(self, configuration: Configuration, max_states: int | None = None) -> int:
+    def num_tokens(
+        self,
+        configuration: Configuration,
+        max_states: int | None = None,
+        *,
+        lets_others_in: bool = False,
+    ) -> int:
         """How many tokens complete a text, see `Completion`."""
         known = configuration.num_to_complete
         if known is None or configuration.num_falls != self._completion.num_falls:
-            known = configuration.num_to_complete = self._num_tokens(configuration, max_states)
-            configuration.num_falls = self._completion.num_falls
+            num_falls = self._completion.num_falls  # there may be more before the number is there
+            known = self._num_tokens(configuration, max_states, lets_others_in=lets_others_in)
+            configuration.num_to_complete, configuration.num_falls = known, num_falls
         return known
 
     def words(self, configuration: Configuration, allowed: Bitmask, tokens_left: int) -> Bitmask:
@@ -94,9 +101,13 @@ class Closing:
             most = max(most, _least(needed, allowed))  # the shortest way may be a repeat
         return allowed & ~_packed(needed > most, len(allowed))
 
-    def _num_tokens(self, configuration: Configuration, max_states: int | None) -> int:
+    def _num_tokens(
+        self, configuration: Configuration, max_states: int | None, *, lets_others_in: bool
+    ) -> int:
         if self._distinct is None or configuration.is_shared or configuration.is_complete:
-            return self._completion.num_tokens(configuration, max_states)
+            return self._completion.num_tokens(
+                configuration, max_states, lets_others_in=lets_others_in
+            )
         if _has_endless_keys(configuration):
             return self._completion.num_tokens(configuration, max_states) + _SPARE_TOKENS
         return min(

@@ -193,13 +193,13 @@ class AutomatonGrammar:
     def num_tokens_to_complete(
         self, configuration: Configuration, max_states: int | None = None
     ) -> int:
-        """How many tokens complete a text, see `Closing`.
+        """How many tokens complete a text, see `Closing`; other texts go on during a long search.
 
         Raises:
             GrammarError: the automaton cannot grow within its limits.
         """
         with self._tables.lock:
-            return self._closing.num_tokens(configuration, max_states)
+            return self._closing.num_tokens(configuration, max_states, lets_others_in=True)
 
     def closing_words(self, configuration: Configuration, tokens_left: int) -> Bitmask:
         """The row of `GrammarMatcher.fill_closing_bitmask`.

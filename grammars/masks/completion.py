@@ -7,6 +7,8 @@ seams between them cost at most a token each. What a mask under a budget needs i
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -38,11 +40,35 @@ Where keys come in any order, three of MaskBench's filled the tables, and no num
 _UNKNOWN: Final = 2**63
 _NO_STATE: Final = 0
 
+_STATES_AT_A_TIME: Final = 16
+"""Looked at while the lock is held: a few milliseconds."""
+
+_MOMENT_S: Final = 0.0002
+"""Without a pause, the thread that has released a lock is the first to have it again."""
+
 _Queue: TypeAlias = "list[tuple[int, int, int, int, int, int]]"
 """A heap: the distance with what is told to lie ahead, the distance, what it is, and whose."""
 
 _Search: TypeAlias = "Generator[int, Costs | None, Costs | None]"
 """Asks for the costs of inner states; returns its own, None where every way is blocked."""
+
+
+@dataclass(slots=True)
+class _Effort:
+    """What a number may take, and has taken.
+
+    Args:
+        state: from where it is looked for.
+        max_states: that may be looked at.
+        most_made: states of the automaton, at which it is given up.
+        lets_others_in: see `Completion.num_tokens`.
+    """
+
+    state: int
+    max_states: int | None
+    most_made: int
+    lets_others_in: bool
+    num_looked: int = 0
 
 
 class Completion:
@@ -70,22 +96,29 @@ class Completion:
         self._costs: dict[int, Costs] = {}
         self._rest: dict[tuple[Frame, int], int] = {}
         self._too_far: set[int] = set()  # from where MAX_CLOSING_STATES did not suffice
-        self._begin(_NO_STATE, None)
+        self._begin(_NO_STATE)
         self.num_falls = 0
 
-    def num_tokens(self, configuration: Configuration, max_states: int | None = None) -> int:
+    def num_tokens(
+        self,
+        configuration: Configuration,
+        max_states: int | None = None,
+        *,
+        lets_others_in: bool = False,
+    ) -> int:
         """Tokens that complete the text; 0 where it is complete.
 
         Args:
             configuration: where the text is.
             max_states: states of unknown cost that may be looked at; None: as many as it takes.
+            lets_others_in: whether a long search releases the lock now and then, for other texts.
 
         Raises:
             LimitExceededError: more than `max_states` are needed, or more than MAX_CLOSING_STATES
                 would have to be made; this is remembered.
             GrammarError: the automaton cannot grow within its limits.
         """
-        self._begin(configuration.state, max_states)
+        self._begin(configuration.state, max_states, lets_others_in=lets_others_in)
         cut = self._expander.cut_strings(configuration.state)
         is_in_string = cut is not None and cut.is_open  # where every outcome has been promised
         costs = (
@@ -102,16 +135,15 @@ class Completion:
             action: of a label.
             below: the frames below the top that it is done in.
         """
-        self._begin(_NO_STATE, None)
+        self._begin(_NO_STATE)
         return self._to_the_end(self._costs_after(action), below)
 
-    def _begin(self, state: int, max_states: int | None) -> None:
+    def _begin(
+        self, state: int, max_states: int | None = None, *, lets_others_in: bool = False
+    ) -> None:
         """A number is asked for, from a state on."""
-        self._asked, self._max_states = state, max_states
-        self._num_left = _UNKNOWN if max_states is None else max_states
-        self._most_made = self._tables.num_states + MAX_CLOSING_STATES
-        if state in self._too_far:
-            self._most_made = 0
+        most_made = 0 if state in self._too_far else self._tables.num_states + MAX_CLOSING_STATES
+        self._effort = _Effort(state, max_states, most_made, lets_others_in)
 
     def _to_the_end(self, costs: Costs, below: Frame | None) -> int:
         """What a text needs in the end, by the costs of its top."""
@@ -124,7 +156,7 @@ class Completion:
         state = configuration.state
         owed = max(0, self._count_min(state) - configuration.counted)
         costs: Costs = {}
-        for num_tokens, action in self._terminals(state, configuration.lexer, owed):
+        for num_tokens, action in [*self._terminals(state, configuration.lexer, owed)]:
             for outcome, cost in self._costs_after(action).items():
                 _lower(costs, outcome, num_tokens + cost)
         return costs
@@ -284,13 +316,18 @@ class Completion:
             yield way.num_tokens(num_owed), self._action(state, way.label)
 
     def _count_state(self) -> None:
-        what = "the end of the text"
-        if self._max_states is not None and self._num_left == 0:
-            raise LimitExceededError("max_states", self._max_states, what)
-        if self._tables.num_states > self._most_made:
-            self._too_far.add(self._asked)
+        effort, what = self._effort, "the end of the text"
+        if effort.num_looked == effort.max_states:
+            raise LimitExceededError("max_states", effort.num_looked, what)
+        if self._tables.num_states > effort.most_made:
+            self._too_far.add(effort.state)
             raise LimitExceededError("max_closing_states", MAX_CLOSING_STATES, what)
-        self._num_left -= 1
+        effort.num_looked += 1
+        if effort.lets_others_in and effort.num_looked % _STATES_AT_A_TIME == 0:
+            self._tables.lock.release()
+            time.sleep(_MOMENT_S)
+            self._tables.lock.acquire()
+            self._effort = effort  # others may have asked for numbers of theirs
 
     def _learn(
         self, before: dict[int, tuple[int, int]], state: int, outcome: int, total: int

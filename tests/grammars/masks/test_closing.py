@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -318,3 +320,32 @@ def test_what_is_needed_after_tokens_is_the_same_one_by_one(name):
         if not going_on:
             break
         assert matcher.accept_token(choose.choice(going_on))
+
+
+def test_other_texts_go_on_while_an_end_is_looked_for(monkeypatch):
+    names = [f"member {number}" for number in range(300)]
+    schema = {"type": "object", "properties": dict.fromkeys(names, True), "required": names}
+    grammar, fresh = (
+        compile_grammar(JsonSchema.from_value(schema), tiny_vocabulary()) for _ in range(2)
+    )
+    num_masks, numbers = 0, []
+
+    def ask_for_a_mask():
+        nonlocal num_masks
+        matcher = grammar.matcher()
+        matcher.fill_bitmask(np.zeros(tiny_vocabulary().num_words, np.int32))
+        num_masks += 1
+        if num_masks == 10:
+            numbers.append(matcher.min_tokens_to_complete())
+
+    def let_others_in(_seconds):
+        if threading.current_thread() is threading.main_thread():
+            other = threading.Thread(target=ask_for_a_mask, daemon=True)
+            other.start()
+            other.join(60)
+            assert not other.is_alive()
+
+    expected = fresh.matcher().min_tokens_to_complete()
+    monkeypatch.setattr(time, "sleep", let_others_in)
+    assert grammar.matcher().min_tokens_to_complete() == expected
+    assert numbers == [expected]
