@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 from engine.fair_queue import FairQueue
@@ -46,14 +46,20 @@ class Turns:
             await mine
         except asyncio.CancelledError:
             if mine.cancelled():
-                self._waiting.remove(mine, caller)
+                with suppress(ValueError):  # it was passed over already
+                    self._waiting.remove(mine, caller)
             else:  # cancelled in the moment between getting the place and going on
                 self._give_place()
             raise
 
     def _give_place(self) -> None:
-        """Hand a place to whose turn it is, or keep it."""
-        if self._waiting:
-            self._waiting.take().set_result(None)
-        else:
-            self._num_free += 1
+        """Hand a place to whose turn it is, or keep it.
+
+        A task that is cancelled hears of it later than its future: until then it is in the queue.
+        """
+        while self._waiting:
+            waiting = self._waiting.take()
+            if not waiting.cancelled():
+                waiting.set_result(None)
+                return
+        self._num_free += 1

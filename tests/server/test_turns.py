@@ -74,3 +74,27 @@ async def test_who_goes_in_the_moment_of_getting_the_place_hands_it_on():
     await asyncio.sleep(0)
     assert queue.served == ["a1", "c1"]
     await queue.end("c1")
+
+
+async def test_who_goes_in_the_moment_before_a_place_is_given_is_passed_over():
+    queue = Queue(1)
+    tasks = [await queue.enter(name) for name in ("a1", "b1", "c1")]
+    queue.ends["a1"].set()
+    tasks[1].cancel()  # a wakes first: b is still in the queue when a gives its place
+    await queue.end("a1")
+    assert queue.served == ["a1", "c1"]
+    await queue.end("c1")
+    ended = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [type(end) for end in ended] == [type(None), asyncio.CancelledError, type(None)]
+
+
+async def test_a_place_that_nobody_waits_for_any_more_is_free():
+    queue = Queue(1)
+    tasks = [await queue.enter(name) for name in ("a1", "b1")]
+    queue.ends["a1"].set()
+    tasks[1].cancel()
+    await asyncio.wait(tasks)
+    tasks.append(await queue.enter("c1"))
+    assert queue.served == ["a1", "c1"]
+    await queue.end("c1")
+    await asyncio.gather(*tasks, return_exceptions=True)
