@@ -78,3 +78,9 @@ def test_who_comes_waits_for_at_most_one_item_of_each_other_caller(callers, num_
     served = drain(queue)
     ahead = [item[0] for item in served[: served.index("new")]]
     assert len(set(ahead)) == len(ahead)
+
+
+def test_a_queue_of_nothing_but_what_was_put_back_is_not_empty():
+    queue = queue_of("a1")
+    queue.put_back(queue.take())
+    assert drain(queue) == ["a1"]
