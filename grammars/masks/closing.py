@@ -62,10 +62,14 @@ class Closing:
         return Completion(self._tables, self._expander, self._vocabulary)
 
     @cached_property
+    def _places(self) -> StringPlaces:
+        return StringPlaces(self._tables, self._expander)
+
+    @property
     def _needed(self) -> NeededTokens:
+        """Not kept: it holds this, and only Python's collector would free the two."""
         tokens = self._vocabulary.derive(build_token_symbols)
-        places = StringPlaces(self._tables, self._expander)
-        return NeededTokens(tokens, self._steps, places, self._completion, self.num_tokens)
+        return NeededTokens(tokens, self._steps, self._places, self._completion, self.num_tokens)
 
     def num_tokens(
         self,
