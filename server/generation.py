@@ -117,6 +117,7 @@ class Generation:
             reply_format=chat.reply_format,
             tools=chat.tools.tools,
             calls_anywhere=chat.calls_anywhere,
+            is_all_calls=not chat.tools.allows_text,
             thinking=chat.thinking,
             stops=chat.stops,
         )

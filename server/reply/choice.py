@@ -66,6 +66,7 @@ class ChoiceReply:
         reply_format: how the model writes.
         tools: whose calls are looked for.
         calls_anywhere: see `ReplyParser`.
+        is_all_calls: see `ReplyParser`.
         thinking: where the answer stands to a reasoning block.
         stops: stop strings.
     """
@@ -77,6 +78,7 @@ class ChoiceReply:
         reply_format: ReplyFormat,
         tools: tuple[CallableTool, ...],
         calls_anywhere: bool = True,
+        is_all_calls: bool = False,
         thinking: Thinking,
         stops: tuple[str, ...],
     ) -> None:
@@ -87,6 +89,7 @@ class ChoiceReply:
             thinking=thinking,
             reply_format=reply_format,
             calls_anywhere=calls_anywhere,
+            is_all_calls=is_all_calls,
             token_tags=tuple(tag for tag in reply_format.tags if tag in controls),
         )
         self._stops = StopStrings(stops)

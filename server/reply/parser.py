@@ -50,6 +50,7 @@ class ReplyParser:
         reply_format: the format of the model.
         calls_anywhere: calls may stand behind text too; else the answer is calls, or a text in
             which what looks like a call is data.
+        is_all_calls: the answer can be nothing else than calls, so none of it is ever text.
         token_tags: tags that are control tokens of the model. These come through `feed_tag` only;
             text that spells them is text.
 
@@ -64,12 +65,14 @@ class ReplyParser:
         thinking: Thinking = Thinking.NONE,
         reply_format: ReplyFormat = _DEFAULT_FORMAT,
         calls_anywhere: bool = True,
+        is_all_calls: bool = False,
         token_tags: Collection[str] = (),
     ) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self._syntax = reply_format.calls
         self._thoughts = reply_format.thoughts
         self._calls_anywhere = calls_anywhere
+        self._is_all_calls = is_all_calls
         self._token_tags = token_tags
         self.is_reasoning = thinking is Thinking.OPEN
         self._calls: CallReader | None = None  # while the text is in calls
@@ -107,8 +110,11 @@ class ReplyParser:
 
         Args:
             is_cut: a limit ended the answer, not the model: what began with a call's tag would have
-                become one, so it is dropped instead of sent as text.
+                become one, so it is dropped instead of sent as text; so is the beginning of a tag
+                where nothing but a call can follow.
         """
+        if is_cut and self._only_calls_follow:
+            self._held = ""
         self._release_held()
         if self._calls is not None:
             self._calls.finish(is_cut=is_cut)
@@ -118,6 +124,11 @@ class ReplyParser:
         self._emit_text("".join(self._space))
         self._space = []
         return self._take_events()
+
+    @property
+    def _only_calls_follow(self) -> bool:
+        is_bound = self._is_all_calls or (self._has_calls and not self._calls_anywhere)
+        return is_bound and not self.is_reasoning
 
     def _take(self, text: str, start: int) -> int:
         """Take some of the text from `start` on; return the index of what is left."""

@@ -278,6 +278,25 @@ def test_every_cut_gives_the_same_message(case):
     assert_same(parse(case, list(case.text)), whole)
 
 
+@pytest.mark.parametrize("is_all_calls", [True, False])
+@pytest.mark.parametrize("begun", range(len("<tool_call>") + 1))
+def test_the_beginning_of_a_tag_is_no_text_where_only_a_call_can_follow(begun, is_all_calls):
+    """Cut by a limit at every place of a second call's tag, and of the first where all is calls."""
+    for before in [spelled_call("f", '{"a": 1}'), *[""] * is_all_calls]:
+        parser = ReplyParser(
+            tools=tools_named("f"), calls_anywhere=False, is_all_calls=is_all_calls
+        )
+        events = parser.feed(before + "\n" * bool(before) + "<tool_call>"[:begun])
+        message = fold(events + parser.finish(is_cut=True))
+        assert not message.content
+        assert len(message.calls) == bool(before)
+
+
+def test_the_beginning_of_a_tag_is_text_where_a_document_may_begin_so():
+    parser = ReplyParser(tools=tools_named("f"), calls_anywhere=False)
+    assert fold(parser.feed("<tool") + parser.finish(is_cut=True)).content == "<tool"
+
+
 def assert_same(one, other):
     assert one.content == other.content
     assert one.reasoning == other.reasoning
