@@ -36,7 +36,7 @@ class PromptLookup:
         self._index(token_ids)
         for size in _NGRAM_SIZES:
             end = self._ends.get(tuple(token_ids[-size:]))
-            if end is not None and len(token_ids) > size:
+            if end is not None:
                 # Near its own end the text is taken to repeat with the period that was found.
                 source = token_ids[end:]
                 return [source[index % len(source)] for index in range(max_tokens)]
@@ -59,7 +59,7 @@ def make_drafts(sequence: Sequence, max_draft_tokens: int) -> list[int]:
     """
     # The step that checks the drafts adds one token of its own.
     max_tokens = min(max_draft_tokens, sequence.num_tokens_left - 1)
-    if sequence.lookup is None or max_tokens < 1:
+    if sequence.lookup is None:
         return []
     drafts = sequence.lookup.propose(sequence.token_ids, max_tokens)
     constraint = sequence.request.constraint

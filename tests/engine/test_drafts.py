@@ -50,6 +50,24 @@ def test_what_followed_the_last_tokens_before_is_guessed(token_ids, drafts):
     assert growing.propose(token_ids, 3) == drafts
 
 
+class CountedTokens(list[int]):
+    """Token ids that count how often a part of them is taken."""
+
+    num_parts = 0
+
+    def __getitem__(self, key):
+        self.num_parts += 1
+        return super().__getitem__(key)
+
+
+def test_a_growing_text_is_indexed_once():
+    lookup, token_ids = PromptLookup(), CountedTokens()
+    for token_id in range(500):
+        token_ids.append(token_id)
+        lookup.propose(token_ids, 3)
+    assert token_ids.num_parts < 500 * 7  # three n-grams are entered a token, and three looked up
+
+
 def test_b082_drafts_are_cut_at_the_first_token_that_the_constraint_refuses():
     constraint = Script([{11}, {12, 13}, {14}, {15}])
     assert num_legal_tokens(constraint, [11, 13, 15]) == 2
@@ -57,6 +75,11 @@ def test_b082_drafts_are_cut_at_the_first_token_that_the_constraint_refuses():
     assert num_legal_tokens(constraint, []) == 0
     assert num_legal_tokens(constraint, [11, 12, 14, 15, 16]) == 3  # nothing follows the fourth
     assert constraint.accepted == []
+
+
+def test_no_draft_stands_behind_the_end_of_a_text():
+    assert num_legal_tokens(Script([{11}, {12}]), [11, 12, EOS]) == 1
+    assert num_legal_tokens(Script([]), [EOS]) == 0
 
 
 SAMPLINGS = {

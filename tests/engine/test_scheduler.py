@@ -153,6 +153,25 @@ def test_the_youngest_gives_way_when_blocks_run_out_and_is_computed_again():
     assert simulation.pool.num_free == 5
 
 
+def test_drafts_of_one_leave_every_other_its_token():
+    simulation = Simulation(budget=4)
+    for sequence in [simulation.add(1, 9) for _ in range(2)]:
+        sequence.draft_token_ids = [7] * 10
+    simulation.step()
+    chunks = simulation.scheduler.schedule().chunks
+    assert [(chunk.num_tokens, len(chunk.draft_token_ids)) for chunk in chunks] == [(1, 2), (1, 0)]
+
+
+def test_drafts_are_left_out_before_anyone_gives_way():
+    simulation = Simulation(num_blocks=3, block_size=4, budget=64)
+    for sequence in [simulation.add(3, 9) for _ in range(2)]:
+        sequence.draft_token_ids = [7] * 5
+    simulation.step()
+    chunks = simulation.scheduler.schedule().chunks
+    assert [(chunk.num_tokens, chunk.draft_token_ids) for chunk in chunks] == [(1, ()), (1, ())]
+    assert simulation.scheduler.num_preemptions == 0
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     requests=st.lists(

@@ -98,3 +98,13 @@ async def test_a_place_that_nobody_waits_for_any_more_is_free():
     assert queue.served == ["a1", "c1"]
     await queue.end("c1")
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_a_task_that_has_gone_costs_its_caller_no_turn():
+    queue = Queue(1)
+    tasks = [await queue.enter(name) for name in ("a1", "b1", "b2", "c1")]
+    tasks[1].cancel()
+    await asyncio.wait({tasks[1]})
+    for name in ("a1", "b2", "c1"):
+        await queue.end(name)
+    assert queue.served == ["a1", "b2", "c1"]
