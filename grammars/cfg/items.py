@@ -58,6 +58,7 @@ class Positions:
         self._network = network
         self._num_outer = len(network.edges)
         self._inner: list[InnerPosition] = []
+        self._inner_edges: dict[PositionId, dict[Symbol, PositionId]] = {}
         self._ids: dict[InnerPosition, PositionId] = {}
 
     def inner_id(self, inner: InnerPosition) -> PositionId:
@@ -84,8 +85,12 @@ class Positions:
         """What a position reads and leads to; inside terminals under a symbol of their own."""
         if position < self._num_outer:
             return self._network.edges[position]
-        inner = self._inner[position - self._num_outer]
-        return {-1 - self._inner_symbol(inner): inner.target}
+        known = self._inner_edges.get(position)
+        if known is None:
+            inner = self._inner[position - self._num_outer]
+            known = {-1 - self._inner_symbol(inner): inner.target}
+            self._inner_edges[position] = known
+        return known
 
     def _inner_symbol(self, inner: InnerPosition) -> int:
         """The same number for all positions inside one terminal at one lexer state."""

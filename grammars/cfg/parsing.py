@@ -22,7 +22,7 @@ from grammars.errors import LimitExceededError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from grammars.cfg.items import FrameId, Items
+    from grammars.cfg.items import FrameId, Items, PositionId
     from grammars.cfg.network import Network
 
 
@@ -35,6 +35,30 @@ class Scan(NamedTuple):
 
 Scans: TypeAlias = dict[Scan, frozenset[Item]]
 """What may come next, each with the items that wait for its end (their position is after it)."""
+
+
+class _Call(NamedTuple):
+    """A call of a rule.
+
+    Args:
+        rule: its number.
+        after: the position after it.
+        goes_on: whether anything may be read there.
+        ends: whether the calling rule may end there.
+    """
+
+    rule: int
+    after: PositionId
+    goes_on: bool
+    ends: bool
+
+
+class _Ways(NamedTuple):
+    """What may come next at a position: terminals, each with the position after it; calls."""
+
+    scans: tuple[tuple[Scan, PositionId], ...]
+    calls: tuple[_Call, ...]
+
 
 MAX_CANDIDATES = 16
 """Frames that a new frame is compared with."""
@@ -54,6 +78,7 @@ class Parser:
         self._positions = Positions(network)
         self._frames = FrameTable(self._positions)
         self._simulation = Simulation(self._positions, self._frames)
+        self._ways_of: dict[PositionId, _Ways] = {}
         self._predictions: dict[frozenset[tuple[int, Items]], dict[int, FrameId]] = {}
 
     def start(self) -> Items:
@@ -75,7 +100,11 @@ class Parser:
         self._simulation.begin()
         items: set[Item] = set()
         for item in kernel:
-            items |= self._complete(item)
+            position, frame = item
+            if item == END or self._positions.edges(position):
+                items.add(item)  # else it reads nothing
+            if self._positions.is_final(position):
+                items |= self._frames[frame]
         self._check(len(items))
         return self._simulation.reduced(frozenset(items))
 
@@ -88,18 +117,10 @@ class Parser:
         self._simulation.begin()
         waiting: defaultdict[Scan, set[Item]] = defaultdict(set)
         for item in [*items, *self._predicted(items)]:
-            if item == END:
-                continue
-            inner = self._positions.inner(item.position)
-            if inner is not None:
-                scan = Scan(inner.terminal, inner.lexer)
-                waiting[scan].add(Item(inner.target, item.frame))
-                continue
-            for symbol, target in self._network.edges[item.position].items():
-                if not is_call(symbol):
-                    terminal = symbol // 2
-                    scan = Scan(terminal, self._network.terminals[terminal].start)
-                    waiting[scan].add(Item(target, item.frame))
+            if item != END:
+                position, frame = item
+                for scan, target in self._ways(position).scans:
+                    waiting[scan].add(Item(target, frame))
         return {scan: frozenset(waiting[scan]) for scan in sorted(waiting)}
 
     def inside(self, scan: Scan, waiting: Items, lexer: int) -> Iterable[Item]:
@@ -135,21 +156,40 @@ class Parser:
     def _bytes_to_end(self) -> BytesToEnd:
         return BytesToEnd(self._network, self._positions, self._frames)
 
-    def _complete(self, item: Item) -> set[Item]:
-        """The item if it reads anything, and those after it if its rule may end here."""
-        if item == END:
-            return {END}
-        found = {item} if self._positions.edges(item.position) else set()
-        if self._positions.is_final(item.position):
-            found |= self._frames[item.frame]
-        return found
+    def _ways(self, position: PositionId) -> _Ways:
+        """What may come next at a position."""
+        known = self._ways_of.get(position)
+        if known is None:
+            known = self._ways_of[position] = self._find_ways(position)
+        return known
+
+    def _find_ways(self, position: PositionId) -> _Ways:
+        inner = self._positions.inner(position)
+        if inner is not None:
+            return _Ways(((Scan(inner.terminal, inner.lexer), inner.target),), ())
+        network = self._network
+        scans, calls = [], []
+        for symbol, target in network.edges[position].items():
+            number = symbol // 2
+            if is_call(symbol):
+                calls.append(
+                    _Call(
+                        number,
+                        target,
+                        goes_on=bool(network.edges[target]),
+                        ends=network.is_final[target],
+                    )
+                )
+            else:
+                scans.append((Scan(number, network.terminals[number].start), target))
+        return _Ways(tuple(scans), tuple(calls))
 
     def _predicted(self, items: Items) -> list[Item]:
         """The first items of all rules that may begin here, with their frames."""
         calls = Calls()
         starts = self._network.starts
         for item in items:
-            if item != END and self._positions.inner(item.position) is None:
+            if item != END:
                 self._call_from(item, calls)
         for rule in calls.rules:  # grows while it is read
             start = starts[rule]
@@ -165,17 +205,14 @@ class Parser:
 
     def _call_from(self, item: Item, calls: Calls) -> None:
         """Note all calls of an item, whose frame may be a new one."""
-        for symbol, after in self._network.edges[item.position].items():
-            if not is_call(symbol):
-                continue
-            calls.add(
-                symbol // 2, (Item(after, item.frame),) if self._positions.edges(after) else ()
-            )
-            if self._positions.is_final(after):
-                if item.frame >= 0:
-                    calls.add(symbol // 2, self._frames[item.frame])
+        position, frame = item
+        for rule, after, goes_on, ends in self._ways(position).calls:
+            calls.add(rule, (Item(after, frame),) if goes_on else ())
+            if ends:
+                if frame >= 0:
+                    calls.add(rule, self._frames[frame])
                 else:
-                    calls.inherited[symbol // 2].add(rule_of_new(item.frame))
+                    calls.inherited[rule].add(rule_of_new(frame))
 
     def _frames_of(self, calls: Calls) -> dict[int, FrameId]:
         """The frame of each rule that is called."""

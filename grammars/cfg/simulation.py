@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from grammars.cfg.items import END, Item
 
 if TYPE_CHECKING:
-    from collections.abc import Container
-
-    from grammars.cfg.items import FrameId, FrameTable, Items, Positions
+    from grammars.cfg.items import FrameId, FrameTable, Items, PositionId, Positions
     from grammars.cfg.rule_nfa import Symbol
+
+    Edges: TypeAlias = dict[Symbol, PositionId]
 
 MAX_PAIRS: Final = 64
 """Pairs that one question may lead to."""
@@ -55,6 +55,7 @@ class Simulation:
         self._positions = positions
         self._frames = frames
         self._known: dict[Pair, bool] = {}
+        self._read_by: dict[FrameId, frozenset[Symbol]] = {}
         self._pairs_left = MAX_PAIRS_AT_ONCE
 
     def begin(self) -> None:
@@ -65,68 +66,84 @@ class Simulation:
         """The items without those that the others cover; the set must be complete."""
         if not 1 < len(items) <= MAX_COMPARED:
             return items
-        suspects = self._suspects(items)
+        edges_of = {item: self._positions.edges(item.position) for item in items if item != END}
+        suspects = self._suspects(edges_of)
         if not suspects:
             return items
-        readers = self._readers(items)
-        kept = dict.fromkeys(items)
+        kept = set(items)
         for item in sorted(suspects):
-            if len(kept) > 1 and self._is_covered(item, kept, readers):
-                del kept[item]
+            if len(kept) > 1 and self._is_covered(item, edges_of):
+                kept.remove(item)
+                del edges_of[item]
         return frozenset(kept)
 
-    def _suspects(self, items: Items) -> list[Item]:
+    def _suspects(self, edges_of: dict[Item, Edges]) -> list[Item]:
         """Those whose every symbol another one reads too: none, mostly, without ambiguity."""
-        read_by: dict[Symbol, int] = {}
-        edges_of = {item: self._positions.edges(item.position) for item in items if item != END}
-        for edges in edges_of.values():
-            for symbol in edges:
-                read_by[symbol] = read_by.get(symbol, 0) + 1
         return [
-            item for item, edges in edges_of.items() if all(read_by[symbol] > 1 for symbol in edges)
+            item
+            for item, edges in edges_of.items()
+            if all(
+                any(symbol in theirs and other is not item for other, theirs in edges_of.items())
+                for symbol in edges
+            )
         ]
-
-    def _readers(self, items: Items) -> dict[Symbol, list[tuple[Item, Item]]]:
-        """The items that read a symbol, each with the item after it."""
-        readers: dict[Symbol, list[tuple[Item, Item]]] = {}
-        for item in items:
-            if item != END:
-                for symbol, target in self._positions.edges(item.position).items():
-                    readers.setdefault(symbol, []).append((item, Item(target, item.frame)))
-        return readers
 
     def is_equal(self, left: FrameId, right: FrameId) -> bool:
         """Whether two frames allow the same; False where that is not found out."""
-        return self._holds(FramePair(left, right)) and self._holds(FramePair(right, left))
+        return self._is_within(left, right) and self._is_within(right, left)
 
-    def _is_covered(
-        self, item: Item, kept: Container[Item], readers: dict[Symbol, list[tuple[Item, Item]]]
-    ) -> bool:
-        """Whether each way on from an item is one of another kept one's too, its end among them."""
+    def _is_covered(self, item: Item, edges_of: dict[Item, Edges]) -> bool:
+        """Whether each way on from an item is one of another one's too, its end among them."""
+        frame = item.frame
         return all(
             any(
-                other != item
-                and other in kept
-                and self._holds(ItemPair(Item(target, item.frame), after))
-                for other, after in readers[symbol]
+                symbol in theirs
+                and other is not item
+                and self._allows(target, frame, theirs[symbol], other.frame)
+                for other, theirs in edges_of.items()
             )
-            for symbol, target in self._positions.edges(item.position).items()
+            for symbol, target in edges_of[item].items()
         )
+
+    def _allows(
+        self, left: PositionId, left_frame: FrameId, right: PositionId, right_frame: FrameId
+    ) -> bool:
+        """Whether an item allows no more than another one."""
+        if left == right:
+            return self._is_within(left_frame, right_frame)
+        return self._holds(ItemPair(Item(left, left_frame), Item(right, right_frame)))
+
+    def _is_within(self, left: FrameId, right: FrameId) -> bool:
+        """Whether a frame allows no more than another one."""
+        if left == right:
+            return True
+        if not self._reads(left) <= self._reads(right):
+            return False
+        return self._holds(FramePair(left, right))
+
+    def _reads(self, frame: FrameId) -> frozenset[Symbol]:
+        """All that the items of a frame read; what others cover reads nothing else."""
+        known = self._read_by.get(frame)
+        if known is None:
+            positions = {item.position for item in self._frames[frame] if item != END}
+            found = frozenset().union(*map(self._positions.edges, positions))
+            known = self._read_by[frame] = found
+        return known
 
     def _holds(self, goal: Pair) -> bool:
         """Whether a pair holds: assume all pairs met to hold until one of them fails."""
-        if goal.left == goal.right:
-            return True
         known = self._known.get(goal)
         if known is not None:
             return known
+        if self._pairs_left == 0:
+            return False  # which may be found out another time
         failed: set[Pair] = set()
         while goal not in failed:
             assumed = {goal: None}
             pending = [goal]
             for pair in pending:
                 if self._pairs_left == 0:
-                    return False  # which may be found out another time
+                    return False
                 self._pairs_left -= 1
                 if not self._stands(pair, assumed, failed):
                     failed.add(pair)
@@ -147,7 +164,7 @@ class Simulation:
         """Whether a pair holds if the assumed ones do; adds those that it needs."""
 
         def holds(other: Pair) -> bool:
-            if other.left == other.right or other in assumed:
+            if other in assumed:
                 return True
             if other in failed:
                 return False
@@ -157,30 +174,42 @@ class Simulation:
                 return True
             return known
 
+        def is_within(left: FrameId, right: FrameId) -> bool:
+            if left == right:
+                return True
+            return self._reads(left) <= self._reads(right) and holds(FramePair(left, right))
+
+        def allows(
+            left: PositionId, left_frame: FrameId, right: PositionId, right_frame: FrameId
+        ) -> bool:
+            if left == right:
+                return is_within(left_frame, right_frame)
+            return holds(ItemPair(Item(left, left_frame), Item(right, right_frame)))
+
         if isinstance(pair, FramePair):
             mine, theirs = self._frames[pair.left], self._frames[pair.right]
             extra = mine - theirs
             if END in extra or len(extra) > MAX_COMPARED or len(theirs) > MAX_COMPARED:
                 return False
-            readers = self._readers(theirs)
+            edges_of = {
+                item: self._positions.edges(item.position) for item in theirs if item != END
+            }
             return all(
                 any(
-                    holds(ItemPair(Item(target, item.frame), after))
-                    for _, after in readers.get(symbol, ())
+                    symbol in edges and allows(target, item.frame, edges[symbol], other.frame)
+                    for other, edges in edges_of.items()
                 )
                 for item in extra
                 for symbol, target in self._positions.edges(item.position).items()
             )
         left, right = pair
-        if left.position == right.position:
-            return holds(FramePair(left.frame, right.frame))
         if self._positions.is_final(left.position) and not (
-            self._positions.is_final(right.position) and holds(FramePair(left.frame, right.frame))
+            self._positions.is_final(right.position) and is_within(left.frame, right.frame)
         ):
             return False
         theirs_by_symbol = self._positions.edges(right.position)
         return all(
             (other := theirs_by_symbol.get(symbol)) is not None
-            and holds(ItemPair(Item(target, left.frame), Item(other, right.frame)))
+            and allows(target, left.frame, other, right.frame)
             for symbol, target in self._positions.edges(left.position).items()
         )
