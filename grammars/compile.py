@@ -88,11 +88,11 @@ def _automaton(
     spec: TextSpec, vocabulary: Vocabulary, limits: CompileLimits, row_ids: Iterator[int]
 ) -> AutomatonGrammar:
     """The automaton of a spec, as it is before any text."""
-    tables = AutomatonTables(max_bytes=limits.max_table_bytes)
+    tables = AutomatonTables(max_bytes=limits.max_table_bytes, max_step_work=limits.max_step_work)
     states: StructuralStates | CfgStates
     distinct = None
     if isinstance(spec, Cfg):
-        grammar = CfgSteps(spec, limits, vocabulary.missing_bytes)
+        grammar = CfgSteps(spec, limits, vocabulary.missing_bytes, tables.work)
         states = CfgStates(grammar, tables, limits)
     else:
         states = StructuralStates(_root_part(spec), tables, vocabulary, limits)

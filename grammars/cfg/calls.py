@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from grammars.cfg.items import END, Item
 
@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from grammars.cfg.items import FrameId
+    from grammars.work import Work
+
+ITEMS_COPIED: Final = 16
+"""Items that are added to a set in the time in which one is looked at."""
 
 
 @dataclass(slots=True)
@@ -40,8 +44,12 @@ class Calls:
         known.update(returns)
         self.num_items += len(known)
 
-    def inherit(self, max_items: int) -> None:
-        """Add what is inherited to the returns, until they are more than `max_items`."""
+    def inherit(self, max_items: int, work: Work) -> None:
+        """Add what is inherited to the returns, until they are more than `max_items`.
+
+        Raises:
+            LimitExceededError: there is too much to add, see `Work`.
+        """
         pending = dict.fromkeys(self.inherited)
         heirs: defaultdict[int, set[int]] = defaultdict(set)
         for rule, givers in self.inherited.items():
@@ -51,6 +59,7 @@ class Calls:
             rule, _ = pending.popitem()
             before = len(self.returns[rule])
             for giver in self.inherited[rule]:
+                work.spend(1 + len(self.returns[giver]) // ITEMS_COPIED)
                 self.add(rule, self.returns[giver])
             if len(self.returns[rule]) > before:
                 pending |= dict.fromkeys(heirs[rule])

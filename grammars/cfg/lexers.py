@@ -20,8 +20,7 @@ from grammars.automata.dfa import DEAD, NO_LABEL, NUM_BYTES
 from grammars.automata.minimise import FIRST_ACCEPTING_KIND, minimise_table
 from grammars.automata.operations import minimise
 from grammars.automata.reach import first_ways
-from grammars.automata.subset import determinise
-from grammars.cfg.follow import members
+from grammars.automata.subset import WORK_PER_STATE, determinise
 from grammars.cfg.part_characters import part_characters
 from grammars.cfg.terminal_pool import TerminalPool
 from grammars.errors import LimitExceededError
@@ -32,12 +31,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grammars.automata.dfa import Dfa
-    from grammars.automata.subset import SubsetTable
+    from grammars.automata.subset import Nfa, SubsetTable
     from grammars.cfg.follow import ByteSet
     from grammars.cfg.network import Network
     from grammars.cfg.parsing import Scan
     from grammars.cfg.spelling import Spelling
     from grammars.cfg.terminal_pool import EndedTerminals, Union
+    from grammars.work import Work
+
+_WORK_OF_LEXER: Final = 300
+_WORK_OF_CUT_STATE: Final = 20
+_EDGES_PER_PART: Final = 4
+_ENTRIES_PER_PART: Final = 16
+_STEPS_PER_PART: Final = 50
+"""See `Work`: what a lexer takes at least, and what counts for one part of it."""
 
 _LEXER: Final = "the lexer of a grammar state"
 
@@ -85,16 +92,23 @@ class LexerTable:
         follows: by terminal, the bytes that may come after it.
         spelling: of the characters.
         max_states: states of a lexer.
+        work: counts what lexers are made of.
     """
 
     def __init__(
-        self, network: Network, follows: Sequence[ByteSet], spelling: Spelling, max_states: int
+        self,
+        network: Network,
+        follows: Sequence[ByteSet],
+        spelling: Spelling,
+        max_states: int,
+        work: Work,
     ) -> None:
         self._network = network
-        self._follows = follows
+        self._is_followed = _bits(follows)
         self._pool = TerminalPool(network.terminals)
         self._part_characters = part_characters(spelling, max_states)
         self._max_states = max_states
+        self._work = work
         self._lexers: dict[tuple[Scan, ...], ScanLexer] = {}
         self._advanced: dict[tuple[ScanLexer, bytes], ScanLexer | None] = {}
 
@@ -124,7 +138,10 @@ class LexerTable:
 
     def _build(self, scans: tuple[Scan, ...]) -> ScanLexer:
         union = self._pool.union([scan.terminal for scan in scans], [scan.lexer for scan in scans])
-        table = determinise(union.nfa, max_states=self._max_states, what=_LEXER)
+        self._work.spend(_WORK_OF_LEXER + len(union.nfa.source) // _EDGES_PER_PART)
+        table = self._determinise(union.nfa)
+        num_entries = len(table.set_items) + table.next_state.size
+        self._work.spend(num_entries // _ENTRIES_PER_PART)
         labels, next_state, meanings = self._labelled(table, union, scans)
         atoms = union.atom_of_symbol
         if not self._network.is_scannerless:
@@ -140,6 +157,18 @@ class LexerTable:
         used, renumbered = np.unique(labels[minimal.old_state], return_inverse=True)
         dfa = build_dfa(minimal.next_state, atoms, renumbered.astype(np.int32), minimal.start)
         return ScanLexer(dfa, tuple(meanings[label - 1] for label in used.tolist() if label))
+
+    def _determinise(self, nfa: Nfa) -> SubsetTable:
+        granted = WORK_PER_STATE * self._max_states
+        left = _STEPS_PER_PART * self._work.left
+        try:
+            return determinise(
+                nfa, max_states=self._max_states, what=_LEXER, max_steps=min(granted, left)
+            )
+        except LimitExceededError:
+            if left < granted:
+                raise self._work.used_up() from None
+            raise
 
     def _labelled(
         self, table: SubsetTable, union: Union, scans: tuple[Scan, ...]
@@ -157,7 +186,9 @@ class LexerTable:
         if not self._network.is_scannerless:
             return labels, table.next_state, meanings
         next_state = table.next_state.copy()
-        cut_states = self._cut_states(table, union, ended, meanings)
+        cut_states = self._cut_states(
+            table, union, ended, np.array([scan.terminal for scan in scans])
+        )
         next_state[cut_states] = DEAD
         ways = first_ways(next_state, union.atom_of_symbol.astype(np.uint16), table.start)
         numbers = {meaning: i for i, meaning in enumerate(meanings, 1)}
@@ -167,6 +198,7 @@ class LexerTable:
             inside = table.set_items[table.set_start[state] : table.set_start[state + 1]]
             inside = inside[leads_on[inside]]
             num_opened += len(inside)
+            self._work.spend(_WORK_OF_CUT_STATE + len(inside))
             self._check(num_opened)
             opened = [
                 Open(scans[place], int(item - union.bases[place]))
@@ -177,15 +209,19 @@ class LexerTable:
         return labels, next_state, list(numbers)
 
     def _cut_states(
-        self, table: SubsetTable, union: Union, ended: EndedTerminals, meanings: list[Label]
+        self,
+        table: SubsetTable,
+        union: Union,
+        ended: EndedTerminals,
+        terminals: NDArray[np.int64],
     ) -> NDArray[np.int32]:
         """The states in which a byte could go on with a terminal and as well follow one."""
-        is_followed = np.zeros((len(meanings), table.next_state.shape[1]), np.bool_)
-        for followed, meaning in zip(is_followed, meanings, strict=True):
-            follow = 0
-            for scan in meaning.ended:
-                follow |= self._follows[scan.terminal]
-            followed[union.atom_of_symbol[list(members(follow))]] = True
+        is_followed = np.zeros((len(ended.sets), table.next_state.shape[1]), np.bool_)
+        if ended.sets:
+            first = np.cumsum([0, *map(len, ended.sets[:-1])])
+            follows = self._is_followed[terminals[np.concatenate(ended.sets)]]
+            found, byte = np.nonzero(np.logical_or.reduceat(follows, first))
+            is_followed[found, union.atom_of_symbol[byte]] = True
         is_live = table.next_state[ended.states] != DEAD
         is_cut: NDArray[np.bool_] = (is_live & is_followed[ended.set_of_state]).any(axis=1)
         return ended.states[is_cut]
@@ -193,3 +229,10 @@ class LexerTable:
     def _check(self, num_members: int) -> None:
         if num_members > self._max_states:
             raise LimitExceededError("max_states", self._max_states, _LEXER)
+
+
+def _bits(follows: Sequence[ByteSet]) -> NDArray[np.bool_]:
+    """By terminal, whether a byte may come after it: bool, (num_terminals, NUM_BYTES)."""
+    data = b"".join(follow.to_bytes(NUM_BYTES // 8, "little") for follow in follows)
+    packed = np.frombuffer(data, np.uint8).reshape(len(follows), NUM_BYTES // 8)
+    return np.unpackbits(packed, axis=1, bitorder="little").astype(np.bool_)

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from grammars.cfg.bytes_to_end import BytesToEnd
-from grammars.cfg.calls import Calls, new_frame, resolved, rule_of_new
+from grammars.cfg.calls import ITEMS_COPIED, Calls, new_frame, resolved, rule_of_new
 from grammars.cfg.components import strong_components
 from grammars.cfg.items import END, FrameTable, InnerPosition, Item, Positions
 from grammars.cfg.rule_nfa import is_call
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from grammars.cfg.items import FrameId, Items, PositionId
     from grammars.cfg.network import Network
+    from grammars.work import Work
 
 
 class Scan(NamedTuple):
@@ -70,14 +71,16 @@ class Parser:
     Args:
         network: the grammar.
         max_items: items that one set, or one search for what may come next, may come to.
+        work: counts the items that are looked at.
     """
 
-    def __init__(self, network: Network, max_items: int) -> None:
+    def __init__(self, network: Network, max_items: int, work: Work) -> None:
         self._network = network
         self._max_items = max_items
+        self._work = work
         self._positions = Positions(network)
         self._frames = FrameTable(self._positions)
-        self._simulation = Simulation(self._positions, self._frames)
+        self._simulation = Simulation(self._positions, self._frames, work)
         self._ways_of: dict[PositionId, _Ways] = {}
         self._predictions: dict[frozenset[tuple[int, Items]], dict[int, FrameId]] = {}
 
@@ -99,12 +102,17 @@ class Parser:
         """
         self._simulation.begin()
         items: set[Item] = set()
+        num_read = 0
         for item in kernel:
             position, frame = item
             if item == END or self._positions.edges(position):
                 items.add(item)  # else it reads nothing
             if self._positions.is_final(position):
-                items |= self._frames[frame]
+                following = self._frames[frame]
+                self._work.spend(1 + len(following) // ITEMS_COPIED)
+                items |= following
+            num_read += 1
+        self._work.spend(num_read)
         self._check(len(items))
         return self._simulation.reduced(frozenset(items))
 
@@ -119,8 +127,10 @@ class Parser:
         for item in [*items, *self._predicted(items)]:
             if item != END:
                 position, frame = item
-                for scan, target in self._ways(position).scans:
+                scans = self._ways(position).scans
+                for scan, target in scans:
                     waiting[scan].add(Item(target, frame))
+                self._work.spend(1 + len(scans))
         return {scan: frozenset(waiting[scan]) for scan in sorted(waiting)}
 
     def inside(self, scan: Scan, waiting: Items, lexer: int) -> Iterable[Item]:
@@ -206,18 +216,23 @@ class Parser:
     def _call_from(self, item: Item, calls: Calls) -> None:
         """Note all calls of an item, whose frame may be a new one."""
         position, frame = item
-        for rule, after, goes_on, ends in self._ways(position).calls:
+        called = self._ways(position).calls
+        self._work.spend(1 + 2 * len(called))
+        for rule, after, goes_on, ends in called:
             calls.add(rule, (Item(after, frame),) if goes_on else ())
             if ends:
                 if frame >= 0:
-                    calls.add(rule, self._frames[frame])
+                    following = self._frames[frame]
+                    self._work.spend(len(following) // ITEMS_COPIED)
+                    calls.add(rule, following)
                 else:
                     calls.inherited[rule].add(rule_of_new(frame))
 
     def _frames_of(self, calls: Calls) -> dict[int, FrameId]:
         """The frame of each rule that is called."""
-        calls.inherit(self._max_items)
+        calls.inherit(self._max_items, self._work)
         self._check(calls.num_items)
+        self._work.spend(5 * len(calls.returns) + 2 * calls.num_items)
         graph = {
             rule: {rule_of_new(item.frame) for item in returns if item != END and item.frame < 0}
             for rule, returns in calls.returns.items()
@@ -245,6 +260,7 @@ class Parser:
             group: rule -> its returns, in which the frames of the group itself are new.
         """
         candidates = self._candidates(group)
+        self._work.spend((2 + len(candidates)) * len(group))
         frames = {rule: self._frames.new() for rule in sorted(group)}
         for rule, frame in frames.items():
             self._frames.define(frame, frozenset(resolved(i, frames) for i in group[rule]))

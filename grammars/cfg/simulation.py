@@ -15,6 +15,7 @@ from grammars.cfg.items import END, Item
 if TYPE_CHECKING:
     from grammars.cfg.items import FrameId, FrameTable, Items, PositionId, Positions
     from grammars.cfg.rule_nfa import Symbol
+    from grammars.work import Work
 
     Edges: TypeAlias = dict[Symbol, PositionId]
 
@@ -22,7 +23,10 @@ MAX_PAIRS: Final = 64
 """Pairs that one question may lead to."""
 
 MAX_PAIRS_AT_ONCE: Final = 256
-"""Pairs looked at for one set of items: at some 20 microseconds a pair, a mask stays in time."""
+"""Pairs looked at for one set of items: at some 10 microseconds a pair, a mask stays in time."""
+
+WORK_OF_PAIR: Final = 10
+"""See `Work`."""
 
 MAX_KNOWN: Final = 100_000
 """Answers that are kept; at that they are all forgotten."""
@@ -49,11 +53,18 @@ Pair: TypeAlias = FramePair | ItemPair
 
 
 class Simulation:
-    """Answers for one grammar; what is known is kept."""
+    """Answers for one grammar; what is known is kept.
 
-    def __init__(self, positions: Positions, frames: FrameTable) -> None:
+    Args:
+        positions: of the items.
+        frames: of the items.
+        work: counts what is compared.
+    """
+
+    def __init__(self, positions: Positions, frames: FrameTable, work: Work) -> None:
         self._positions = positions
         self._frames = frames
+        self._work = work
         self._known: dict[Pair, bool] = {}
         self._read_by: dict[FrameId, frozenset[Symbol]] = {}
         self._pairs_left = MAX_PAIRS_AT_ONCE
@@ -70,6 +81,7 @@ class Simulation:
         suspects = self._suspects(edges_of)
         if not suspects:
             return items
+        self._work.spend(2 * len(suspects) * len(items))
         kept = set(items)
         for item in sorted(suspects):
             if len(kept) > 1 and self._is_covered(item, edges_of):
@@ -145,6 +157,7 @@ class Simulation:
                 if self._pairs_left == 0:
                     return False
                 self._pairs_left -= 1
+                self._work.spend(WORK_OF_PAIR)
                 if not self._stands(pair, assumed, failed):
                     failed.add(pair)
                     break
@@ -189,6 +202,7 @@ class Simulation:
         if isinstance(pair, FramePair):
             mine, theirs = self._frames[pair.left], self._frames[pair.right]
             extra = mine - theirs
+            self._work.spend(len(extra) * len(theirs))
             if END in extra or len(extra) > MAX_COMPARED or len(theirs) > MAX_COMPARED:
                 return False
             edges_of = {

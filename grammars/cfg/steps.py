@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from grammars.cfg.syntax import Grammar
     from grammars.limits import CompileLimits
     from grammars.spec import Cfg
+    from grammars.work import Work
 
 MAX_GRAMMAR_CHARS: Final = 2**21
 """Twice what 50,000 rules take; of any length, a grammar would be read for many seconds."""
@@ -96,12 +97,15 @@ class CfgSteps:
         spec: its text.
         limits: budgets.
         missing_bytes: bytes that the vocabulary cannot spell.
+        work: counts what is found out.
 
     Raises:
         GrammarError: the grammar is malformed, has no text, or is refused by name.
     """
 
-    def __init__(self, spec: Cfg, limits: CompileLimits, missing_bytes: frozenset[int]) -> None:
+    def __init__(
+        self, spec: Cfg, limits: CompileLimits, missing_bytes: frozenset[int], work: Work
+    ) -> None:
         self._spelling = JSON_CONTENT if spec.in_json_string else UTF8
         self._network = build_network(read_grammar(spec), limits, missing_bytes, self._spelling)
         check_longest_match(self._network, max_states=limits.max_states)
@@ -110,9 +114,9 @@ class CfgSteps:
         follows = Follows(self._network, begins)
         self._brackets = find_brackets(self._network, begins)
         self._lexers = LexerTable(
-            self._network, follows.after_terminal, self._spelling, limits.max_states
+            self._network, follows.after_terminal, self._spelling, limits.max_states, work
         )
-        self._parser = Parser(self._network, limits.max_parse_items)
+        self._parser = Parser(self._network, limits.max_parse_items, work)
         self._ignored = frozenset(Scan(i, terminals[i].start) for i in self._network.ignored)
         self.start = Place(self._parser.start(), b"")
 

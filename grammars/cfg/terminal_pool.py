@@ -54,11 +54,13 @@ class Union:
         places = self.places(table.set_items[is_end])
         states, first = np.unique(table.state_of_item()[is_end], return_index=True)
         past = np.append(first[1:], len(places))
-        numbers: dict[bytes, int] = {}
-        sets: list[NDArray[np.int64]] = []
         set_of_state = np.empty(len(states), np.int32)
-        for i, (low, high) in enumerate(zip(first.tolist(), past.tolist(), strict=True)):
-            members = places[low:high]
+        is_single = past == first + 1
+        single, set_of_state[is_single] = np.unique(places[first[is_single]], return_inverse=True)
+        sets: list[NDArray[np.int64]] = [*single.reshape(-1, 1)]
+        numbers: dict[bytes, int] = {}
+        for i in np.flatnonzero(~is_single).tolist():
+            members = places[first[i] : past[i]]
             set_of_state[i] = number = numbers.setdefault(members.tobytes(), len(sets))
             if number == len(sets):
                 sets.append(members)

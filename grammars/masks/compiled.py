@@ -155,7 +155,7 @@ class AutomatonGrammar:
             return None
         if self._tokens.begin[token_id] == self._tokens.end[token_id]:
             return None
-        with self._tables.lock:
+        with self._tables.lock, self._tables.work:
             self._make_room()
             following = self._step(configuration, token_id)
             if following is not None and following.is_shared and configuration.is_shared:
@@ -170,7 +170,7 @@ class AutomatonGrammar:
             GrammarError: the automaton cannot grow within its limits.
             UnsatisfiableError: the text can go on with bytes only that no token spells.
         """
-        with self._tables.lock:
+        with self._tables.lock, self._tables.work:
             if configuration.mask is None:
                 self._make_room()
                 configuration.mask = self._find_mask(configuration)
@@ -182,7 +182,7 @@ class AutomatonGrammar:
         Raises:
             GrammarError: the automaton cannot grow within its limits.
         """
-        with self._tables.lock:
+        with self._tables.lock, self._tables.work:
             if configuration.forced is None:
                 symbols, is_live = self._runner.force(configuration)
                 configuration.forced = tuple(

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
-from grammars.errors import LimitExceededError
 from grammars.masks.configuration import WINDOW_SIZE
 from grammars.masks.end_points import EndPoints
 from grammars.masks.kernels.ends import ends
@@ -17,6 +16,7 @@ from grammars.masks.kernels.machine import (
     MISSING_ACTION,
     NUM_FRAMES_SEEN,
     NUM_MISSING,
+    NUM_WALKED,
     PATH_WIDTH,
     Workspace,
 )
@@ -43,9 +43,8 @@ Found = TypeVar("Found")
 MAX_MISSING: Final = 256
 """Missing entries that are taken from one kernel call; those past it are found by the next."""
 
-MAX_EXPANSIONS: Final = 1024
-"""Entries that the tables may lack for one walk. Schemas lack a dozen, a programming language's
-grammar 80; very ambiguous ones thousands, for which all texts would wait."""
+NODES_PER_PART: Final = 64
+"""Nodes of a trie that are walked in the time of one part of `Work`."""
 
 MAX_FORCED_SYMBOLS: Final = 256
 """How far forced text is followed at once."""
@@ -88,7 +87,7 @@ class Runner:
             path=np.empty((tokens.longest + 2, PATH_WIDTH), np.int64),
             fired=np.empty((2 * tokens.longest + 2, 3), np.int64),
             missing=np.empty((MAX_MISSING, 3), np.int64),
-            met=np.empty(4, np.int64),
+            met=np.empty(5, np.int64),
         )
 
     @property
@@ -227,9 +226,10 @@ class Runner:
                 row,
                 self._work[:],
             )
+            self._tables.work.spend(int(self._work.met[NUM_WALKED]) // NODES_PER_PART)
             return int(self._work.met[NUM_FRAMES_SEEN])
 
-        num_frames = self._run(start, call, max_expansions=MAX_EXPANSIONS)
+        num_frames = self._run(start, call)
         num_doors = int(self._work.met[NUM_MISSING])
         if num_doors == 0:
             return Walked(num_frames)
@@ -266,25 +266,14 @@ class Runner:
         self,
         configuration: Configuration,
         call: Callable[[NDArray[np.int64], Tables], Found],
-        *,
-        max_expansions: int | None = None,
     ) -> Found:
-        """Call a kernel until it has met nothing that it does not know, but for doors.
-
-        Raises:
-            LimitExceededError: it has met more than `max_expansions` of it.
-        """
+        """Call a kernel until it has met nothing that it does not know, but for doors."""
         window = configuration.window
-        num_expansions = 0
         while True:
             self._work.met.fill(0)
             found = call(window, self._tables.arrays()[:])
             num_missing = int(self._work.met[NUM_MISSING])
             if num_missing and (missing := self._missing(num_missing)):
-                num_expansions += len(missing)
-                if max_expansions is not None and num_expansions > max_expansions:
-                    what = "what tokens at one place of a text may do"
-                    raise LimitExceededError("max_expansions", max_expansions, what)
                 self._expand(missing)
             elif self._work.met[IS_BELOW_WINDOW]:
                 assert configuration.below is not None, "a pop from the bottom of the stack"

@@ -27,6 +27,10 @@ _STATE_BYTES: Final = 1200
 _ITEM_BYTES: Final = 200
 """Rough sizes of what Python keeps: a state; an item of it, or one that waits for a terminal."""
 
+_WORK_OF_ACTION: Final = 20
+_WORK_OF_STATE: Final = 60
+"""See `Work`; beside what the grammar counts."""
+
 _FULL_OUTCOME: Final = 1
 _FIRST_OUTCOME: Final = 2
 """A state that waits is a single item; but it never goes on as it is, so no frame ends with that
@@ -77,6 +81,7 @@ class CfgStates:
         Raises:
             LimitExceededError: a budget is used up.
         """
+        self._tables.work.spend(_WORK_OF_ACTION)
         self._tables.set_action(state, label, self._action(state, label))
 
     def expand_resume(self, state: int, outcome: int) -> None:
@@ -85,6 +90,7 @@ class CfgStates:
         Raises:
             LimitExceededError: a budget is used up.
         """
+        self._tables.work.spend(_WORK_OF_ACTION)
         place = self._grammar.resumed(self._waiting[state], self.ends(outcome))
         self._tables.set_resume(state, outcome, self.state(place))
 
@@ -144,6 +150,7 @@ class CfgStates:
         return known
 
     def _new_state(self, place: Place) -> int:
+        self._tables.work.spend(_WORK_OF_STATE)
         ways = self._grammar.ways(place)
         lexer = ways.lexer
         state = self._tables.add_state(

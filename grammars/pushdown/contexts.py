@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from grammars.limits import CompileLimits
     from grammars.pushdown.terminals import Terminal
     from grammars.spec import Cfg, JsonObject
+    from grammars.work import Work
 
 
 class Contexts:
@@ -23,11 +24,13 @@ class Contexts:
     Args:
         limits: compile budgets.
         missing_bytes: bytes that the vocabulary cannot spell.
+        work: counts that of grammars.
     """
 
-    def __init__(self, limits: CompileLimits, missing_bytes: frozenset[int]) -> None:
+    def __init__(self, limits: CompileLimits, missing_bytes: frozenset[int], work: Work) -> None:
         self._limits = limits
         self._missing_bytes = missing_bytes
+        self._work = work
         self._schemas: dict[JsonSchema | JsonObject, JsonContext] = {}
         self._grammars: dict[Cfg, CfgSteps] = {}
 
@@ -62,6 +65,6 @@ class Contexts:
         """
         known = self._grammars.get(spec)
         if known is None:
-            known = CfgSteps(spec, self._limits, self._missing_bytes)
+            known = CfgSteps(spec, self._limits, self._missing_bytes, self._work)
             self._grammars[spec] = known
         return known

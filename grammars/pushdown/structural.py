@@ -68,7 +68,7 @@ class StructuralStates:
         self._limits = limits
         self._is_plain = is_plain
         self._configs = ConfigTable()
-        self._contexts = Contexts(limits, vocabulary.missing_bytes)
+        self._contexts = Contexts(limits, vocabulary.missing_bytes, tables.work)
         self._beginnings = Beginnings(self._configs, self._contexts, limits.max_states)
         self._transitions = Transitions(self._configs, vocabulary, limits.max_states)
         self._member_lexers = MemberLexers(tables, limits.max_states, vocabulary.missing_bytes)

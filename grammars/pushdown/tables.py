@@ -18,6 +18,7 @@ import numpy as np
 
 from grammars.automata.dfa import NO_LABEL
 from grammars.errors import LimitExceededError
+from grammars.limits import MAX_STEP_WORK
 from grammars.pushdown.actions import Action, Dead, Goto, Pop, Push
 from grammars.pushdown.array_pools import ArrayPools
 from grammars.pushdown.columns import (
@@ -44,6 +45,7 @@ from grammars.pushdown.layout import (
 )
 from grammars.pushdown.lexer_pool import NEAR_LABELS, LexerPool
 from grammars.pushdown.table_rows import write_state
+from grammars.work import Work
 
 if TYPE_CHECKING:
     from grammars.pushdown.layout import TableArrays
@@ -62,10 +64,20 @@ class AutomatonTables:
 
     Args:
         max_bytes: what `memory_bytes` may come to; more raises LimitExceededError.
+        max_step_work: see `CompileLimits`.
+
+    Attributes:
+        work: spent by whatever fills the tables.
     """
 
-    def __init__(self, *, max_bytes: int = 256 * 2**20) -> None:
+    def __init__(
+        self,
+        *,
+        max_bytes: int = 256 * 2**20,
+        max_step_work: int = MAX_STEP_WORK,
+    ) -> None:
         self.lock = threading.RLock()
+        self.work = Work(max_step_work)
         self._pools = ArrayPools(max_bytes)
         self.lexers = LexerPool(self._pools, self.lock)
         self._count_bounds: dict[int, tuple[int, int | None]] = {}  # of states that count

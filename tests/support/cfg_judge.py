@@ -30,7 +30,7 @@ class CfgJudge:
     ) -> None:
         limits = limits or CompileLimits()
         self.tables = AutomatonTables()
-        grammar = CfgSteps(spec, limits, frozenset())
+        grammar = CfgSteps(spec, limits, frozenset(), self.tables.work)
         self.states = CfgStates(grammar, self.tables, limits, is_plain=is_plain)
         self._walk = ReferenceWalk(self.tables, self.states, byte_vocabulary())
 

@@ -39,9 +39,9 @@ class Workspace(NamedTuple):
         missing: int64, (capacity, 3): what the kernel did not know: MISSING_ACTION, state, label;
             or MISSING_RESUME, state, outcome id. Beside these, from `walk`: DOOR, a node of the
             trie, 0; what lies behind it has not been walked.
-        met: int64, (4,), made zero by the caller: how many entries are missing (also those that
+        met: int64, (5,), made zero by the caller: how many entries are missing (also those that
             found no room); how many frames of the window were looked at; 1 if one below it was
-            asked for; how many labels have fired.
+            asked for; how many labels have fired; how many nodes were walked.
     """
 
     arena: Ints
@@ -66,6 +66,7 @@ NUM_MISSING: Final = 0
 NUM_FRAMES_SEEN: Final = 1
 IS_BELOW_WINDOW: Final = 2
 NUM_FIRED: Final = 3
+NUM_WALKED: Final = 4
 """Places of `Workspace.met`."""
 
 

@@ -11,6 +11,7 @@ from grammars.masks.kernels.lean import lean_helper, lean_kernel
 from grammars.masks.kernels.machine import (
     DOOR,
     NUM_FIRED,
+    NUM_WALKED,
     POINT_WIDTH,
     get,
     machine_of,
@@ -130,6 +131,7 @@ def walk(
             place = np.int64(nodes[node, PLACE])
             level, value = place >> DEPTH_SHIFT, place & SYMBOL_MASK
             after = np.int64(nodes[node, SUBTREE_END])
+        met[NUM_WALKED] += 1
         before = get(path, level - 1)
         known = path[level - 1, _BESIDE]
         if known == 0 and _is_steady(node, groups, before, machine):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from grammars.cfg import simulation
@@ -11,13 +13,16 @@ from grammars.cfg.terminal_pool import Union
 from grammars.compile import compile_grammar
 from grammars.errors import LimitExceededError
 from grammars.limits import CompileLimits
-from grammars.masks.runner import MAX_EXPANSIONS
 from grammars.pushdown.cfg_states import CfgStates
 from grammars.spec import Cfg
 from tests.support.byte_vocabulary import byte_vocabulary
 from tests.support.cfg_judge import CfgJudge
 from tests.support.counted_calls import CountedCalls
+from tests.support.python_calls import PythonCalls
 from tests.support.tokenizers import real_vocabulary
+
+if TYPE_CHECKING:
+    from grammars.masks.matcher import Matcher
 
 
 @pytest.mark.parametrize(
@@ -96,14 +101,43 @@ def test_a_lexer_is_not_looked_at_past_the_states_in_which_it_is_cut(monkeypatch
     assert opened.num_calls <= 3 * lexers.num_calls
 
 
-def test_what_the_tokens_at_one_place_make_is_bounded(monkeypatch):
-    made = CountedCalls(monkeypatch, CfgStates, "expand_action")
-    options = "".join(f' | [a-{last}]* root "{last}" root' for last in "bcdefghijklmnop")
-    grammar = compile_grammar(Cfg("gbnf", f'root ::= "z"{options}'), real_vocabulary("smollm2"))
-    with pytest.raises(LimitExceededError) as caught:
-        grammar.matcher().allowed_token_ids()
+ALIKE = "".join(f' | [a-{last}]* root "{last}" root' for last in "bcdefghijklmnop")
+ENDED_ALIKE = "".join(f' | [a-z]* "{last}" root [a-z]* "{last}"' for last in "abcdefghijklmnopqrst")
+MAYBE_EMPTY = " ".join(f"n{i}" for i in range(12)) + ' "."\n' + "\n".join(
+    f'n{i} ::= "{"abcd"[i % 4]}"? root?' for i in range(12)
+)  # fmt: skip
+DOUBLED = "a0\n" + "\n".join(f'a{i} ::= a{i + 1} a{i + 1} | "b{i}"' for i in range(900))
+MANY_WORDS = "(" + " | ".join(f"w{i}" for i in range(1500)) + ")*\n" + "\n".join(
+    f'w{i} ::= "word{i} " [a-z]+ w{(i + 1) % 1500}?' for i in range(1500)
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        pytest.param(f'"z"{ALIKE}', id="options that are alike"),
+        pytest.param(f'"z"{ENDED_ALIKE}', id="options that end in different ways"),
+        pytest.param(MAYBE_EMPTY, id="rules that may be empty"),
+        pytest.param(f'{DOUBLED}\na900 ::= "a" | root', id="rules that double"),
+        pytest.param(MANY_WORDS, id="many options"),
+    ],
+)
+def test_what_the_tokens_at_one_place_make_is_bounded(rules):
+    limits = CompileLimits(max_step_work=5_000, max_parse_items=4_000)
+    grammar = compile_grammar(Cfg("gbnf", f"root ::= {rules}"), real_vocabulary("smollm2"), limits)
+    with PythonCalls() as python, pytest.raises(LimitExceededError) as caught:
+        read_on(grammar.matcher(), python)
     assert str(caught.value) == (
-        "what tokens at one place of a text may do needs more than "
-        f"max_expansions={MAX_EXPANSIONS}; simplify it or raise the limit"
+        "what tokens at one place of a text may do needs more than max_step_work=5000; simplify it "
+        "or raise the limit"
     )
-    assert made.num_calls <= MAX_EXPANSIONS
+    assert python.num_calls <= 20 * limits.max_step_work
+
+
+def read_on(matcher: Matcher, python: PythonCalls) -> None:
+    """Read token after token; what is counted are the calls of the last step."""
+    for _ in range(20):
+        python.num_calls = 0
+        allowed = matcher.allowed_token_ids()
+        python.num_calls = 0
+        assert matcher.accept_token(allowed[len(allowed) // 2])

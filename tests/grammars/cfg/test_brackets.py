@@ -169,7 +169,9 @@ DEEP = {
 def _grammar(name: str, *, is_plain: bool) -> AutomatonGrammar:
     spec = Cfg("lark", (GRAMMARS / f"{name}.lark").read_text(encoding="utf-8"))
     limits, tables = CompileLimits(), AutomatonTables()
-    states = CfgStates(CfgSteps(spec, limits, frozenset()), tables, limits, is_plain=is_plain)
+    states = CfgStates(
+        CfgSteps(spec, limits, frozenset(), tables.work), tables, limits, is_plain=is_plain
+    )
     return AutomatonGrammar(tables, states, states.root, real_vocabulary("smollm2"))
 
 

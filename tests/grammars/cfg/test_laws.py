@@ -61,7 +61,7 @@ def test_masks_of_a_walk_equal_a_scan_of_the_vocabulary_and_are_never_empty(gram
     except UnsatisfiableError:
         reject()
     limits, tables = CompileLimits(), AutomatonTables()
-    states = CfgStates(CfgSteps(spec, limits, frozenset()), tables, limits)
+    states = CfgStates(CfgSteps(spec, limits, frozenset(), tables.work), tables, limits)
     scanned = AutomatonGrammar(tables, states, states.root, vocabulary, way="reference").matcher()
     matcher = compiled.matcher()
     random = np.random.default_rng(seed)

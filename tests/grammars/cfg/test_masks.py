@@ -39,7 +39,7 @@ def _spec(name: str) -> Cfg:
 @pytest.mark.parametrize("name", TEXTS)
 def test_masks_along_a_text_equal_a_scan_of_the_vocabulary(name, vocabulary):
     limits, tables = CompileLimits(), AutomatonTables()
-    states = CfgStates(CfgSteps(_spec(name), limits, frozenset()), tables, limits)
+    states = CfgStates(CfgSteps(_spec(name), limits, frozenset(), tables.work), tables, limits)
     scanned = AutomatonGrammar(tables, states, states.root, vocabulary, way="reference").matcher()
     matcher = compile_grammar(_spec(name), vocabulary).matcher()
     for place, token_id in enumerate(vocabulary.encode(TEXTS[name].encode())):

@@ -40,7 +40,7 @@ def _grammar(spec, way):
     limits, tables, vocabulary = CompileLimits(), AutomatonTables(), real_vocabulary("smollm2")
     states: CfgStates | StructuralStates
     if isinstance(spec, Cfg):
-        states = CfgStates(CfgSteps(spec, limits, frozenset()), tables, limits)
+        states = CfgStates(CfgSteps(spec, limits, frozenset(), tables.work), tables, limits)
     else:
         states = StructuralStates(Embed(spec), tables, vocabulary, limits)
     return AutomatonGrammar(tables, states, states.root, vocabulary, way=way)
