@@ -221,10 +221,7 @@ class LexerBuilder:
         for state, part in zip(
             table.state_of_item()[chosen].tolist(), table.set_items[chosen].tolist(), strict=True
         ):
-            if state in accepted:
-                accepted[state] = accepted[state] | items_of_state[part]
-            else:
-                accepted[state] = items_of_state[part]
+            accepted.setdefault(state, set()).update(items_of_state[part])
         label = np.zeros(table.next_state.shape[0], np.int32)
         label_of_items: dict[frozenset[int], int] = {}
         if self._unended:  # their labels come last

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, assert_never
 import numpy as np
 
 from grammars.automata.dfa import NO_LABEL, Dfa
+from grammars.automata.json_string import any_json_string
 from grammars.automata.lexer import Lexer, LexerBuilder
 from grammars.automata.speakable import without_bytes
 from grammars.automata.string_rest import string_piece
 from grammars.byte_lru import ByteLru
 from grammars.pushdown.free_text import free_text_dfa
+from grammars.pushdown.layouts import spell
 from grammars.pushdown.spelled_strings import spelled_strings, spelled_tail
 from grammars.pushdown.terminals import (
     Key,
@@ -34,6 +36,9 @@ from grammars.schema.plans import AllBut
 from grammars.schema.value import StringSet
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from grammars.automata.codepoint_dfa import CodePointDfa
     from grammars.automata.string_rest import StringRest
     from grammars.cfg.lexers import ScanLexer
     from grammars.pushdown.free_text import Watched
@@ -138,6 +143,12 @@ def _piece_lexer(terminals: tuple[Terminal, ...], max_states: int) -> Lexer | No
     return Lexer(dfa, tuple([frozenset(items[label]) for label in sorted(items)]), False)
 
 
+def _are_spelled_alike(names: frozenset[str]) -> bool:
+    """Whether names are spelled as members as they are among all strings."""
+    every = any_json_string("canonical")
+    return all(every.label[every.run(spell(name))] != NO_LABEL for name in names)
+
+
 _Items: TypeAlias = "defaultdict[int, list[int]]"
 
 
@@ -155,6 +166,10 @@ class _Writer:
         self._embedded: dict[object, int] = {}
         # Automata of several labels -> the items of each label.
         self._texts: defaultdict[tuple[tuple[Watched, ...], int], _Items] = _of_labels()
+        # Whether members follow, and the gap -> the item of each object, and its declared keys.
+        self._undeclared: defaultdict[tuple[bool, bytes], list[tuple[int, frozenset[str]]]] = (
+            defaultdict(list)
+        )
         self._scanned: defaultdict[ScanLexer, _Items] = _of_labels()
         self._string_pieces: defaultdict[tuple[StringRest, int, bool], _Items] = _of_labels()
 
@@ -166,17 +181,12 @@ class _Writer:
                     self._builder.accept(state, item)
                 case Key(spelling, follows, gap):
                     self._key(
-                        self._builder.literal(self._member(follows, gap), spelling), gap, item
+                        self._builder.literal(self._member(follows, gap), spelling), gap, (item,)
                     )
+                case OtherKey(AllBut(names), follows, gap) if names and _are_spelled_alike(names):
+                    self._undeclared[follows, gap].append((item, names))
                 case OtherKey(keys, follows, gap, is_canonical):
-                    state = self._member(follows, gap)
-                    if isinstance(keys, AllBut):
-                        keys = undeclared_keys(keys.declared, self._max_states)
-                    dfa = spelled_strings(
-                        StringSet(keys), self._max_states, is_canonical=is_canonical
-                    )
-                    end = self._builder.embed(state, dfa, counted=False)
-                    self._key(end, gap, item)
+                    self._other_key(keys, follows, gap, (item,), is_canonical=is_canonical)
                 case Numbers(numbers):
                     self._builder.accept(self._embed(numbers, counted=False), item)
                 case Strings(strings, is_counted, is_canonical):
@@ -195,6 +205,8 @@ class _Writer:
                     self._scanned[scan_lexer][label].append(item)
                 case _:
                     assert_never(terminal)
+        for (follows, gap), others in self._undeclared.items():
+            self._all_undeclared(follows, gap, others)
         for scan_lexer, items in self._scanned.items():
             self._builder.embed_labelled(LexerBuilder.start, scan_lexer.dfa, items)
         for (rest, length, is_open), items in self._string_pieces.items():
@@ -224,9 +236,46 @@ class _Writer:
             self._members[follows, gap] = known
         return known
 
-    def _key(self, key_end: int, gap: bytes, item: int) -> None:
+    def _all_undeclared(
+        self, follows: bool, gap: bytes, others: list[tuple[int, frozenset[str]]]
+    ) -> None:
+        """Read the undeclared keys of several objects, which differ in a few words only.
+
+        Args:
+            follows: see `OtherKey`.
+            gap: see `OtherKey`.
+            others: the item of each object, and its declared keys.
+        """
+        everywhere = frozenset[str]().union(*(names for _, names in others))
+        nowhere = AllBut(everywhere)
+        self._other_key(nowhere, follows, gap, [item for item, _ in others], is_canonical=True)
+        if len(others) > 1:
+            for name in sorted(everywhere):
+                items = [item for item, names in others if name not in names]
+                if items:
+                    end = self._builder.literal(self._member(follows, gap), spell(name))
+                    self._key(end, gap, items)
+
+    def _other_key(
+        self,
+        keys: AllBut | CodePointDfa,
+        follows: bool,
+        gap: bytes,
+        items: Iterable[int],
+        *,
+        is_canonical: bool,
+    ) -> None:
+        if isinstance(keys, AllBut):
+            keys = undeclared_keys(keys.declared, self._max_states)
+        dfa = spelled_strings(StringSet(keys), self._max_states, is_canonical=is_canonical)
+        end = self._builder.embed(self._member(follows, gap), dfa, counted=False)
+        self._key(end, gap, items)
+
+    def _key(self, key_end: int, gap: bytes, items: Iterable[int]) -> None:
         colon = self._builder.literal(key_end, b":")
-        self._builder.accept(self._builder.optional(colon, gap), item)
+        end = self._builder.optional(colon, gap)
+        for item in items:
+            self._builder.accept(end, item)
 
     def _embed(self, dfa: Dfa, *, counted: bool) -> int:
         """The state after a text of `dfa`; terminals with the same texts share one copy."""

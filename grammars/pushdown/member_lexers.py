@@ -153,10 +153,11 @@ class MemberLexers:
 
 
 def _member_lexer(lexer: Lexer, keys: tuple[MemberKey, ...]) -> MemberLexer:
-    labels: dict[MemberKey, tuple[int, ...]] = dict.fromkeys(keys, ())
+    labels_of: list[list[int]] = [[] for _ in keys]
     for label, items in enumerate(lexer.items, 1):
         for item in items:
-            labels[keys[item]] += (label,)
+            labels_of[item].append(label)
+    labels = dict(zip(keys, map(tuple, labels_of), strict=True))
     dfa = lexer.dfa
     reach = reachable_labels(dfa.next_state, dfa.label)
     is_wide = len(lexer.items) > MAX_WINDOW_LABELS
