@@ -22,7 +22,7 @@ FrameId: TypeAlias = int
 PositionId: TypeAlias = int
 
 NO_FRAME: Final[FrameId] = -1
-_NO_TERMINAL: Final = -1
+NO_TERMINAL: Final = -1
 
 
 class Item(NamedTuple):
@@ -41,7 +41,7 @@ class InnerPosition(NamedTuple):
     """A position inside a terminal.
 
     Args:
-        terminal: its number.
+        terminal: its number; NO_TERMINAL for a mark, see `Positions.mark_id`.
         lexer: the state of its automaton.
         target: the position after it.
     """
@@ -75,7 +75,7 @@ class Positions:
 
     def mark_id(self, position: PositionId) -> PositionId:
         """The number of something that is told from all else, as one position is from another."""
-        return self.inner_id(InnerPosition(_NO_TERMINAL, position, position))
+        return self.inner_id(InnerPosition(NO_TERMINAL, position, position))
 
     def is_final(self, position: PositionId) -> bool:
         """Whether the rule of a position may end there."""

@@ -11,10 +11,10 @@ from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from grammars.cfg.bytes_to_end import BytesToEnd
 from grammars.cfg.calls import ITEMS_COPIED, Calls, new_frame, resolved, rule_of_new
 from grammars.cfg.components import strong_components
 from grammars.cfg.items import END, FrameTable, InnerPosition, Item, Positions
+from grammars.cfg.least_rest import LeastRest
 from grammars.cfg.rule_nfa import is_call
 from grammars.cfg.simulation import Simulation
 from grammars.errors import LimitExceededError
@@ -139,9 +139,9 @@ class Parser:
             inner = InnerPosition(scan.terminal, lexer, item.position)
             yield Item(self._positions.inner_id(inner), item.frame)
 
-    def bytes_to_end(self, items: Items) -> int:
-        """Bytes that end the text from a set of items at least; for grammars without a lexer."""
-        return self._bytes_to_end.find(items)
+    def least_rest(self, items: Items) -> int:
+        """What ends the text from a set of items at least, see `LeastRest`."""
+        return self._least_rest.find(items)
 
     def nested(self, waiting: Items) -> Items:
         """The items after an opening bracket, with holes for all that follows the closing one."""
@@ -163,8 +163,8 @@ class Parser:
         )
 
     @cached_property
-    def _bytes_to_end(self) -> BytesToEnd:
-        return BytesToEnd(self._network, self._positions, self._frames)
+    def _least_rest(self) -> LeastRest:
+        return LeastRest(self._network, self._positions, self._frames)
 
     def _ways(self, position: PositionId) -> _Ways:
         """What may come next at a position."""

@@ -143,9 +143,9 @@ class CfgSteps:
             lexer = self._lexers.after_prefix(lexer, place.prefix)
         return Ways(place, scans, lexer)
 
-    def bytes_to_end(self, place: Place) -> int:
-        """Bytes that end a text from a place at least, its prefix included; 0 with a lexer."""
-        return self._parser.bytes_to_end(place.items) if self._network.is_scannerless else 0
+    def least_rest(self, place: Place) -> int:
+        """What ends a text from a place at least, its prefix included, see `LeastRest`."""
+        return self._parser.least_rest(place.items)
 
     def is_dead(self, place: Place) -> bool:
         """Whether what may follow does not begin with the prefix; without one, all can be ended."""

@@ -47,7 +47,7 @@ _MOMENT_S: Final = 0.0002
 """Without a pause, the thread that has released a lock is the first to have it again."""
 
 _Queue: TypeAlias = "list[tuple[int, int, int, int, int, int]]"
-"""A heap: the distance with what is told to lie ahead, the distance, what it is, and whose."""
+"""A heap: the distance with what is told to lie ahead, that, what it is, and whose."""
 
 _Search: TypeAlias = "Generator[int, Costs | None, Costs | None]"
 """Asks for the costs of inner states; returns its own, None where every way is blocked."""
@@ -241,7 +241,8 @@ class Completion:
         before: dict[int, tuple[int, int]] = {}  # state -> the one before it, its distance
         queue: _Queue = [(0, 0, _VISIT, start, 0, 0)]
         while queue:
-            _, distance, kind, state, first, second = heappop(queue)
+            total, ahead, kind, state, first, second = heappop(queue)
+            distance = total - ahead
             if kind == _END:
                 self._learn(before, state, first, distance)
                 return self._costs[start]
@@ -257,30 +258,30 @@ class Completion:
                 continue
             before[state] = (first, distance)
             for outcome, cost in self._costs.get(state, {}).items():
-                heappush(queue, (distance + cost, distance + cost, _END, state, outcome, 0))
+                heappush(queue, (distance + cost, 0, _END, state, outcome, 0))
             if state in self._costs:
                 continue
             self._count_state()
             row = self._tables.state_row(state)
             if row[StateColumn.IS_FINAL]:
-                heappush(queue, (distance, distance, _END, state, END, 0))
+                heappush(queue, (distance, 0, _END, state, END, 0))
             for num_tokens, action in self._terminals_of(state, row):
                 after = distance + num_tokens
                 match action:
                     case Goto(target):
                         self._enqueue(queue, after, target, state)
                     case Push(resume, inner):
-                        heappush(queue, (after, after, _INNER, state, resume, inner))
+                        heappush(queue, (after, 0, _INNER, state, resume, inner))
                     case Pop(outcome):
-                        heappush(queue, (after, after, _END, state, outcome, 0))
+                        heappush(queue, (after, 0, _END, state, outcome, 0))
                     case Dead():
                         pass
         return None
 
     def _enqueue(self, queue: _Queue, distance: int, target: int, before: int) -> None:
         """Have a state visited in its turn."""
-        ahead = self._expander.bytes_to_end(target)
-        heappush(queue, (distance + ahead, distance, _VISIT, target, before, 0))
+        ahead = self._expander.least_rest(target)
+        heappush(queue, (distance + ahead, ahead, _VISIT, target, before, 0))
 
     def _find_all(self, start: int) -> Costs:
         """All costs of the states that can be reached from one, which is complete, and slower."""

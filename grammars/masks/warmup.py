@@ -131,7 +131,7 @@ class _Sentence:
     def expand_resume(self, state: int, outcome: int) -> None:  # noqa: ARG002 - a protocol's
         raise AssertionError("nothing is ever pushed")
 
-    def bytes_to_end(self, state: int) -> int:  # noqa: ARG002 - a protocol's
+    def least_rest(self, state: int) -> int:  # noqa: ARG002 - a protocol's
         """0: that takes a search."""
         return 0
 

@@ -65,8 +65,8 @@ class Expander(Protocol):
         """
         ...
 
-    def bytes_to_end(self, state: int) -> int:
-        """About how many bytes end the text at least, so that the way is looked for where it is.
+    def least_rest(self, state: int) -> int:
+        """About how much ends the text at least, so that the way is looked for where it is.
 
         0 where that is not known without a search.
         """

@@ -94,10 +94,10 @@ class CfgStates:
         place = self._grammar.resumed(self._waiting[state], self.ends(outcome))
         self._tables.set_resume(state, outcome, self.state(place))
 
-    def bytes_to_end(self, state: int) -> int:
+    def least_rest(self, state: int) -> int:
         """See `Expander`; of a state that waits, 0."""
         ways = self._states.get(state)
-        return 0 if ways is None else self._grammar.bytes_to_end(ways.place)
+        return 0 if ways is None else self._grammar.least_rest(ways.place)
 
     def cut_strings(self, state: int) -> None:
         """None: terminals are read whole."""

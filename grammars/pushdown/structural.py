@@ -123,13 +123,13 @@ class StructuralStates:
             going_on = merged_items(item for i, item in enumerate(items) if outcome >> i & 1)
         self._tables.set_resume(state, outcome, self.state_of_items(going_on))
 
-    def bytes_to_end(self, state: int) -> int:
+    def least_rest(self, state: int) -> int:
         """See `Expander`; in a grammar to its end, elsewhere 0."""
         configs = [self._configs[item.config] for item in self._items.get(state, ())]
         grammars = [config for config in configs if isinstance(config, GrammarThen)]
         if not grammars or len(grammars) < len(configs):
             return 0
-        return min(config.grammar.bytes_to_end(config.place) for config in grammars)
+        return min(config.grammar.least_rest(config.place) for config in grammars)
 
     def cut_strings(self, state: int) -> CutStrings | None:
         """See `Expander`."""

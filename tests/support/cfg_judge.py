@@ -43,10 +43,10 @@ class CfgJudge:
         """Whether the text is the beginning of an allowed one."""
         return self._read(text) is not None
 
-    def bytes_to_end(self, text: str) -> int | None:
-        """`CfgStates.bytes_to_end` behind a beginning; None where that is no state's."""
+    def least_rest(self, text: str) -> int | None:
+        """`CfgStates.least_rest` behind a beginning; None where that is no state's."""
         read = self._read(text)
-        return self.states.bytes_to_end(read.state) if read is not None and read.is_fresh else None
+        return self.states.least_rest(read.state) if read is not None and read.is_fresh else None
 
     def _read(self, text: str) -> PlainConfiguration | None:
         return self._walk.read(self._walk.start(self.states.root), text.encode())

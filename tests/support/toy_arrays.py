@@ -115,7 +115,7 @@ class ToyArrays:
         role, readings = self._keys[state]
         self.tables.set_resume(state, outcome, self._state(role, readings & outcome))
 
-    def bytes_to_end(self, state: int) -> int:
+    def least_rest(self, state: int) -> int:
         """0: that takes a search."""
         return 0
 

@@ -1,4 +1,4 @@
-"""BytesToEnd: how far the end of a text is, and that ends are found where it says they are."""
+"""LeastRest: how far the end of a text is, and that ends are found where it says they are."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hypothesis import given, reject, settings
 from grammars.compile import compile_grammar
 from grammars.errors import UnsatisfiableError
 from grammars.spec import Cfg, Embed, Literal, Sequence, Structure
+from tests.support.byte_vocabulary import byte_vocabulary
 from tests.support.cfg_judge import CfgJudge
 from tests.support.earley import recognises
 from tests.support.random_grammars import grammars, productions, written
@@ -54,7 +55,7 @@ DEEP = (
     ],
 )
 def test_it_is_what_the_shortest_text_still_needs(grammar, beginning, expected):
-    assert CfgJudge(Cfg("gbnf", grammar)).bytes_to_end(beginning) == expected
+    assert CfgJudge(Cfg("gbnf", grammar)).least_rest(beginning) == expected
 
 
 @settings(max_examples=60, deadline=None)
@@ -67,7 +68,7 @@ def test_no_text_ends_sooner_and_one_ends_then(grammar):
     rules = productions(grammar)
     texts = [text for text in TEXTS if recognises(rules, "root", text)]
     for beginning in TEXTS[: len(TEXTS) // 9]:
-        least = judge.bytes_to_end(beginning)
+        least = judge.least_rest(beginning)
         if least is not None:
             ends = [len(text) - len(beginning) for text in texts if text.startswith(beginning)]
             expected = least if len(beginning) + least <= LONGEST else None
@@ -95,3 +96,15 @@ def test_a_program_in_gbnf_is_closed_from_anywhere_by_few_states(is_inside):
             tokens_left -= 1
             assert matcher.min_tokens_to_complete() <= tokens_left
     assert grammar.num_states < 2_000
+
+
+@pytest.mark.parametrize(("rule", "expected"), [("%s", 31), ('"(" %s ")"', 61)])
+def test_an_ambiguous_grammar_with_a_lexer_is_closed_by_few_states(rule, expected):
+    """Of each depth there are many sets of items; the end is where the least is still needed."""
+    spec = Cfg("lark", f'start: root\nroot: x | "a"\nx: {rule}' % '"ab" root root+')
+    grammar = compile_grammar(spec, byte_vocabulary())
+    matcher = grammar.matcher()
+    for byte in 30 * (b"(ab" if "(" in rule else b"ab"):
+        assert matcher.accept_token(byte)
+    assert matcher.min_tokens_to_complete() == expected
+    assert grammar.num_states < 400

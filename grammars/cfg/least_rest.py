@@ -1,4 +1,4 @@
-"""BytesToEnd: how many bytes end a text of a grammar at least, without looking for the way."""
+"""LeastRest: how much ends a text of a grammar at least, without looking for the way."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final
 
 from grammars.automata.dfa import DEAD, NO_LABEL
-from grammars.cfg.items import END
+from grammars.cfg.items import END, NO_TERMINAL
 from grammars.cfg.rule_nfa import is_call
 
 if TYPE_CHECKING:
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 _END_FRAME: Final = -1
 
 
-class BytesToEnd:
-    """The least lengths of the texts that items still need, each found once.
+class LeastRest:
+    """The least that the texts of items still need, each found once.
 
-    Without a lexer every way through the grammar is a text, and this is exact. With one, two
-    terminals may need something between them.
+    It is counted in bytes; with a lexer, in terminals, of which each takes a token or more. Without
+    a lexer every way through the grammar is a text, and this is exact.
 
     Args:
         network: the grammar.
@@ -39,7 +39,10 @@ class BytesToEnd:
         self._inside: dict[int, list[int]] = {}
 
     def find(self, items: Items) -> int:
-        """Bytes that end the text from a set of items, at least; 0 where it may end."""
+        """What ends the text from a set of items, at least; 0 where it may end.
+
+        Between brackets, what ends the rule that has them.
+        """
         return min(self._of_item(item) for item in items)
 
     def _of_item(self, item: Item) -> int:
@@ -48,7 +51,7 @@ class BytesToEnd:
         return self._in_rule(item.position) + self._to_the_end(item.frame)
 
     def _to_the_end(self, start: FrameId) -> int:
-        """Bytes from a frame on: a shortest way (E. W. Dijkstra, 1959) through the frames below."""
+        """From a frame on: a shortest way (E. W. Dijkstra, 1959) through the frames below."""
         known = self._of_frame
         distances: dict[FrameId, int] = {}
         queue: list[tuple[int, FrameId, FrameId]] = [(0, start, start)]  # and from which frame
@@ -72,15 +75,17 @@ class BytesToEnd:
         raise AssertionError("every item has a way to its end")
 
     def _in_rule(self, position: PositionId) -> int:
-        """Bytes from a position to the end of its rule."""
+        """From a position to the end of its rule."""
         inner = self._positions.inner(position)
         if inner is None:
             return self._of_position[position]
+        if inner.terminal == NO_TERMINAL:  # of a hole
+            return 0
         return self._of_terminal(inner.terminal)[inner.lexer] + self._of_position[inner.target]
 
     @cached_property
     def _of_position(self) -> dict[PositionId, int]:
-        """Bytes from each position to the end of its rule.
+        """From each position to the end of its rule.
 
         D. E. Knuth, "A generalization of Dijkstra's algorithm" (1977).
         """
@@ -117,10 +122,13 @@ class BytesToEnd:
         return found
 
     def _of_terminal(self, terminal: int) -> list[int]:
-        """By state of a terminal's automaton, the bytes to its end."""
+        """By state of a terminal's automaton, the way to its end."""
         known = self._inside.get(terminal)
         if known is None:
-            known = self._inside[terminal] = _distances(self._network.terminals[terminal])
+            known = _distances(self._network.terminals[terminal])
+            if not self._network.is_scannerless:
+                known = [min(distance, 1) for distance in known]
+            self._inside[terminal] = known
         return known
 
 
