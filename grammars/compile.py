@@ -6,7 +6,6 @@ from itertools import count
 from typing import TYPE_CHECKING, Final, assert_never
 
 from grammars.cfg.steps import CfgSteps
-from grammars.errors import InvalidGrammarError
 from grammars.limits import CompileLimits
 from grammars.masks.compiled import AutomatonGrammar
 from grammars.masks.limited_block import LimitedGrammar
@@ -110,8 +109,6 @@ def _root_part(spec: JsonSchema | JsonObject | Regex | Choice | Structure) -> Pa
     match spec:
         case Structure(root):
             return root
-        case Choice(options) if not options:
-            raise InvalidGrammarError("a choice needs at least one option", keyword="Choice")
         case JsonSchema() | JsonObject() | Regex() | Choice():
             return Embed(spec)
         case _:

@@ -11,6 +11,7 @@ from grammars.automata.dfa import NO_LABEL
 from grammars.automata.utf8_text import utf8_dfa
 from grammars.errors import InvalidGrammarError
 from grammars.pushdown.free_text import Watched
+from grammars.pushdown.refusals import no_match
 from grammars.pushdown.terminals import Match, TextUntil, Word
 from grammars.spec import Choice, Embed, FreeText, Literal, Regex
 
@@ -34,6 +35,10 @@ def part_terminals(
         part: a literal, pattern, choice or free text.
         vocabulary: which spellings are control tokens.
         max_states: budget of each automaton.
+
+    Raises:
+        GrammarError: the part is refused.
+        UnsatisfiableError: no text is one.
     """
     match part:
         case Literal(text):
@@ -43,7 +48,11 @@ def part_terminals(
             texts = non_empty_matches(pattern, max_states)
             if not texts.is_empty:
                 yield Match(texts, pattern), ()
+            elif not is_nullable(part, max_states):
+                raise no_match()
         case Embed(Choice(options)):
+            if not options:
+                raise InvalidGrammarError("a choice needs at least one option", keyword="Choice")
             for option in dict.fromkeys(options):
                 if option:
                     yield Word((option.encode(),)), ()

@@ -1,8 +1,8 @@
-"""Refusals of structures whose parts run into each other."""
+"""Refusals of structures: parts that run into each other, or have no text."""
 
 from __future__ import annotations
 
-from grammars.errors import UnsupportedError
+from grammars.errors import UnsatisfiableError, UnsupportedError
 
 
 def ambiguous_parts() -> UnsupportedError:
@@ -11,6 +11,16 @@ def ambiguous_parts() -> UnsupportedError:
         "parts of the structure cannot be told apart as they are written; put a tag between them",
         keyword="Structure",
     )
+
+
+def no_match() -> UnsatisfiableError:
+    """A pattern that no text matches."""
+    return UnsatisfiableError("no text matches the pattern", keyword="Regex")
+
+
+def no_end() -> UnsatisfiableError:
+    """A text would come to where it cannot be ended."""
+    return UnsatisfiableError("somewhere nothing can follow but characters that no token spells")
 
 
 def unclear_end() -> UnsupportedError:

@@ -20,7 +20,7 @@ from grammars.pushdown.json_states import JsonStates
 from grammars.pushdown.layout import StateColumn
 from grammars.pushdown.member_lexers import MemberLexers
 from grammars.pushdown.outer_frame import expand_outer_frame
-from grammars.pushdown.refusals import ambiguous_parts
+from grammars.pushdown.refusals import ambiguous_parts, no_end
 from grammars.pushdown.state_reader import StateReader
 from grammars.pushdown.templates import KnownTemplates
 from grammars.pushdown.terminals import StringPiece, StringTail
@@ -268,10 +268,16 @@ class StructuralStates:
         self._tables.check_num_states(self._limits.max_structural_states)
         reading = self._reader.read(atoms)
         lexer, counted, lexers = reading.lexer, reading.counted, self._tables.lexers
+        is_final = any(atom.config == DONE for atom in atoms)
+        if lexer is None or lexer.dfa.is_empty:
+            waits = any(isinstance(self._configs[atom.config], GrammarWaits) for atom in atoms)
+            if not is_final and not waits:
+                raise no_end()
+            lexer = None  # what could still come has a byte that no token spells
         state = self._tables.add_state(
             lexer_start=DEAD if lexer is None else lexers.add_dfa(lexer.dfa) + reading.start,
             num_labels=0 if lexer is None else len(lexer.items),
-            is_final=any(atom.config == DONE for atom in atoms),
+            is_final=is_final,
             full_outcome=(1 << len(items)) - 1,
             count_min=0 if counted is None else counted.fewest,
             count_max=None if counted is None else counted.most,

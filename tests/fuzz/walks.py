@@ -19,7 +19,6 @@ def check(spec):
     vocabulary = tiny_vocabulary()
     try:
         grammar = compile_grammar(spec, vocabulary)
-        grammar.matcher().fill_bitmask(np.zeros(vocabulary.num_words, np.int32))
     except GrammarError:
         return
     for seed in range(NUM_WALKS):

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from grammars.errors import InvalidGrammarError, UnsupportedError
+from grammars.compile import compile_grammar
+from grammars.errors import InvalidGrammarError, UnsatisfiableError, UnsupportedError
 from grammars.spec import (
     Choice,
     Either,
     Embed,
     FreeText,
+    JsonObject,
     JsonSchema,
     Literal,
     Regex,
     Repeat,
     Sequence,
+    Structure,
     Tagged,
 )
 from tests.support.byte_vocabulary import byte_vocabulary
@@ -158,6 +161,45 @@ def test_a_malformed_structure_is_refused(part, error, message):
 def test_parts_that_cannot_be_told_apart_are_refused(part):
     with pytest.raises(UnsupportedError, match="cannot be told apart"):
         TextJudge(part)
+
+
+@pytest.mark.parametrize("after", ["", "</a>"])
+@pytest.mark.parametrize("before", ["", "<a>"])
+@pytest.mark.parametrize(
+    "spec", [Regex("$0"), Regex("(?!a)a"), Regex(r"a\ba"), Regex(r"[^\s\S]"), Regex("x*a(?=b)")]
+)
+def test_a_pattern_that_nothing_matches_is_refused_wherever_it_stands(before, spec, after):
+    with pytest.raises(UnsatisfiableError, match="no text matches the pattern"):
+        TextJudge(Sequence((Literal(before), Embed(spec), Literal(after))))
+
+
+def test_a_pattern_that_only_nothing_matches_is_the_empty_text():
+    judge = TextJudge(Sequence((Literal("a"), Embed(Regex("($0)*")), Literal("b"))))
+    assert judge.accepts("ab")
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        Literal("\x04"),
+        Embed(Choice(("\x04", "x\x04"))),
+        Embed(Regex("[\x04\x06]+x?")),
+        FreeText(end="\x04"),
+        Either((Embed(Regex("\x04")), Embed(Choice(("\x06",))))),
+    ],
+)
+@pytest.mark.parametrize("before", [Literal(""), Literal("<a>"), Embed(JsonObject())])
+def test_what_the_tokens_cannot_spell_is_refused_before_the_first_token(before, part):
+    vocabulary = byte_vocabulary(without=b"\x04\x06")
+    with pytest.raises(UnsatisfiableError, match="characters that no token spells"):
+        compile_grammar(Structure(Sequence((before, part))), vocabulary)
+
+
+def test_of_several_texts_those_that_the_tokens_can_spell_are_left():
+    vocabulary = byte_vocabulary(without=b"\x04\x06")
+    grammar = compile_grammar(Choice(("\x04", "a\x06", "ab")), vocabulary)
+    matcher = grammar.matcher()
+    assert matcher.forced_tokens() == list(b"ab")
 
 
 def test_every_embedded_spec_is_checked_before_the_first_token():

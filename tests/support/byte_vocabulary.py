@@ -20,10 +20,12 @@ def byte_alphabet() -> list[str]:
 
 
 @lru_cache(maxsize=16)
-def byte_vocabulary(controls: tuple[str, ...] = (), pieces: tuple[bytes, ...] = ()) -> Vocabulary:
+def byte_vocabulary(
+    controls: tuple[str, ...] = (), pieces: tuple[bytes, ...] = (), without: bytes = b""
+) -> Vocabulary:
     """Token i is byte i; token 256 ends the text; control i (symbol 256 + i) is token 257 + i.
 
-    Behind these come tokens of several bytes.
+    Behind these come tokens of several bytes. Bytes of `without` have no token.
     """
     alphabet = byte_alphabet()
     spellings = [*alphabet, *("".join(alphabet[byte] for byte in piece) for piece in pieces)]
@@ -52,6 +54,7 @@ def byte_vocabulary(controls: tuple[str, ...] = (), pieces: tuple[bytes, ...] = 
             "vocab": {
                 spelling: index if index < 256 else index + len(added)
                 for index, spelling in enumerate(spellings)
+                if index >= 256 or index not in without
             },
             "merges": [],
         },

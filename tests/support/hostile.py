@@ -18,6 +18,7 @@ from grammars.spec import Cfg, JsonSchema, Regex
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
+    from grammars.masks.renewal import RenewedGrammar
     from grammars.protocol import GrammarMatcher
     from grammars.spec import TextSpec
     from grammars.vocabulary import Vocabulary
@@ -137,10 +138,9 @@ def _work(case: Case, vocabulary: Vocabulary, connection: Connection) -> None:
     before = _peak_mb()
     began = time.process_time()
     try:
-        grammar = compile_grammar(case.spec, vocabulary)
-        grammar.matcher().fill_bitmask(_row(vocabulary))
-    except GrammarError as error:
-        outcome.verdict, outcome.reason = "refused", str(error)[:300]
+        grammar = _compiled(case, vocabulary, outcome)
+        if grammar is not None:
+            grammar.matcher().fill_bitmask(_row(vocabulary))
     except BaseException as error:  # noqa: BLE001  # whatever it is, it is what we look for
         outcome.verdict = "crashed"
         outcome.faults.append(f"{type(error).__name__}: {str(error)[:200]}")
@@ -149,6 +149,15 @@ def _work(case: Case, vocabulary: Vocabulary, connection: Connection) -> None:
         _use(case, grammar, vocabulary, outcome)
     outcome.grown_mb = _peak_mb() - before
     connection.send(outcome)
+
+
+def _compiled(case: Case, vocabulary: Vocabulary, outcome: Outcome) -> RenewedGrammar | None:
+    """Refusals come from here alone: what the first mask raises would be too late."""
+    try:
+        return compile_grammar(case.spec, vocabulary)
+    except GrammarError as error:
+        outcome.verdict, outcome.reason = "refused", str(error)[:300]
+        return None
 
 
 def _use(case: Case, grammar: Any, vocabulary: Vocabulary, outcome: Outcome) -> None:

@@ -50,7 +50,11 @@ class SchemaJudge:
             draft.check_schema(schema)
         except (jsonschema.SchemaError, RecursionError, regex.error) as error:
             raise NotJudgedError(str(error)[:200]) from error
-        keywords = {"pattern": _pattern, "patternProperties": _pattern_properties}
+        keywords = {
+            "pattern": _pattern,
+            "patternProperties": _pattern_properties,
+            "multipleOf": _multiple_of,
+        }
         known = {name: check for name, check in keywords.items() if name in draft.VALIDATORS}
         self._validator = jsonschema.validators.extend(draft, known)(schema)
 
@@ -100,6 +104,28 @@ def _respelled(sign: Any) -> str:
             return text.replace(r"\s", _SPACES)
         case text:
             return str(text)
+
+
+def is_multiple(number: float | Decimal, of: float | Decimal) -> bool:
+    """Whether a number is an integer times another, exactly, however many digits it has."""
+    (digits, exponent), (divisor, scale) = _exact(number), _exact(of)
+    if exponent >= scale:
+        return digits * pow(10, exponent - scale, divisor) % divisor == 0
+    zeros = scale - exponent
+    return digits == 0 or (zeros < len(str(digits)) and digits % (divisor * 10**zeros) == 0)
+
+
+def _exact(number: float | Decimal) -> tuple[int, int]:
+    """A number as an integer and the power of ten that it is multiplied with."""
+    sign, digits, exponent = Decimal(number).as_tuple()
+    assert isinstance(exponent, int), "JSON has no other numbers"
+    value = int("".join(map(str, digits)))
+    return -value if sign else value, exponent
+
+
+def _multiple_of(validator: Any, of: float | Decimal, instance: Any, _: Any) -> Iterator[Any]:
+    if validator.is_type(instance, "number") and not is_multiple(instance, of):
+        yield jsonschema.ValidationError(f"{instance!r} is not a multiple of {of}")
 
 
 def _pattern(_: Any, pattern: str, instance: Any, __: Any) -> Iterator[Any]:
