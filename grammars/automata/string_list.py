@@ -201,12 +201,12 @@ def _too_large(num_strings: int) -> LimitExceededError:
 
 def _ranges_of(alphabet: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """One class for each character of `alphabet` (ascending), class 0 for everything else."""
-    starts = np.stack((alphabet, alphabet + 1), axis=1).ravel()
-    classes = np.zeros(starts.shape[0], np.int32)
-    classes[::2] = np.arange(1, alphabet.shape[0] + 1)
-    keep = np.ones(starts.shape[0], np.bool_)
-    keep[1:-1:2] = starts[1:-1:2] != starts[2::2]  # no gap between neighbours
-    starts, classes = starts[keep], classes[keep]
-    if starts.size == 0 or starts[0] != 0:
-        starts, classes = np.insert(starts, 0, 0), np.insert(classes, 0, 0)
-    return starts.astype(np.int32), classes.astype(np.int32)
+    num_characters = len(alphabet)
+    starts = np.zeros(2 * num_characters + 1, np.int32)
+    starts[1::2] = alphabet
+    starts[2::2] = alphabet + 1
+    classes = np.zeros(len(starts), np.int32)
+    classes[1::2] = np.arange(1, num_characters + 1)
+    keep = np.ones(len(starts), np.bool_)
+    keep[:-1:2] = starts[:-1:2] != starts[1::2]  # nothing before the first, between neighbours
+    return starts[keep], classes[keep]

@@ -20,7 +20,6 @@ import numpy as np
 from grammars.automata.classes import build_dfa
 from grammars.automata.codepoint_dfa import CodePointDfa, with_merged_classes
 from grammars.automata.content_bytes import content_bytes
-from grammars.automata.json_spelling import spelling_tree
 from grammars.automata.json_string import spell_content
 from grammars.automata.lengths import measure
 from grammars.automata.string_layers import ANY_NUMBER, StringLayers, string_layers
@@ -152,16 +151,6 @@ def spelling_weight(content: CodePointDfa) -> int:
     return _known(content).weight
 
 
-def _weight(content: CodePointDfa) -> int:
-    tree = spelling_tree(content.range_start, content.range_class, is_canonical=True)
-    targets, first = tree.target.tolist(), tree.edge_start.tolist()
-    spells = [False] * len(first)
-    for node in tree.order.tolist():
-        edges = targets[first[node] : first[node + 1]]
-        spells[node] = any(target > 0 or spells[-target] for target in edges)
-    return max(1, sum(spells))
-
-
 def _layers_of(rest: StringRest, max_length: int, max_pairs: int = ANY_NUMBER) -> StringLayers:
     layers = _known(rest.content).layers.get((*rest.place, max_length, max_pairs))
     if layers is None:
@@ -198,10 +187,11 @@ class _Known:
     """
 
     def __init__(self, content: CodePointDfa) -> None:
-        self.weight = _weight(content)
+        by_bytes = content_bytes(content)
+        self.weight = max(1, int(by_bytes.spells.any(axis=1).sum()))
         self.pieces: ByteLru[tuple[int | None, ...], Dfa] = ByteLru(_CACHE_BYTES)
         self.layers: ByteLru[tuple[int | None, ...], StringLayers] = ByteLru(_CACHE_BYTES)
-        self.edges = content_bytes(content).edges
+        self.edges = by_bytes.edges
         self.num_classes = int(content.range_class.max()) + 1
         self._content = ref(content)
 

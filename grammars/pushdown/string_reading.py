@@ -139,7 +139,7 @@ def _has_few_states(content: CodePointDfa) -> bool:
 def _can_meet(found: frozenset[StringRest]) -> bool:
     """Whether several strings are few states in one lexer, bounds multiplied in."""
     num_pairs = prod(rest.content.num_states for rest in found)
-    return max(sum(map(_num_states, found)), num_pairs) <= _STATES_OF_PIECE
+    return num_pairs <= _STATES_OF_PIECE and sum(map(_num_states, found)) <= _STATES_OF_PIECE
 
 
 def _piece_length(rest: StringRest) -> int:

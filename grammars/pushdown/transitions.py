@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from grammars.pushdown.layouts import JsonContext, MemberKey
     from grammars.pushdown.string_reading import StringReading
     from grammars.pushdown.terminals import Terminal
-    from grammars.schema.value import Value
+    from grammars.schema.value import NodeId, Value
     from grammars.vocabulary import Vocabulary
 
 
@@ -92,6 +92,9 @@ class Transitions:
         self._configs = configs
         self._vocabulary = vocabulary
         self._max_states = max_states
+        self._opened_of: dict[
+            tuple[JsonContext, NodeId], tuple[tuple[ConfigId, ...], tuple[ConfigId, ...]]
+        ] = {}
 
     def of(self, config: Config, reading: StringReading) -> Iterator[tuple[Terminal, Effect]]:
         """The transitions of one config.
@@ -183,13 +186,24 @@ class Transitions:
                 yield piece, Continue(self._configs.intern(InString(left)))
 
     def _brackets(self, config: ValueThen, value: Value) -> Iterator[tuple[Terminal, Effect]]:
-        context, intern = config.context, self._configs.intern
-        if value.objects:
-            inner = tuple(map(intern, opened_objects(context, value)))
-            yield Word((b"{",)), Enter(inner, config.then)
-        if value.arrays:
-            inner = tuple(map(intern, opened_arrays(context, value)))
-            yield Word((b"[",)), Enter(inner, config.then)
+        if value.objects or value.arrays:
+            objects, arrays = self._opened(config.context, config.node, value)
+            if objects:
+                yield Word((b"{",)), Enter(objects, config.then)
+            if arrays:
+                yield Word((b"[",)), Enter(arrays, config.then)
+
+    def _opened(
+        self, context: JsonContext, node: NodeId, value: Value
+    ) -> tuple[tuple[ConfigId, ...], tuple[ConfigId, ...]]:
+        """The objects and the arrays of a value after their opening brackets, found once."""
+        known = self._opened_of.get((context, node))
+        if known is None:
+            intern = self._configs.intern
+            objects = tuple(map(intern, opened_objects(context, value)))
+            known = objects, tuple(map(intern, opened_arrays(context, value)))
+            self._opened_of[context, node] = known
+        return known
 
     def _member(self, config: ObjectMember) -> Iterator[tuple[Terminal, Effect]]:
         for key, effect in self.member_effects(config):
