@@ -16,7 +16,7 @@ from grammars.automata.subset import Nfa, SubsetTable, determinise
 from grammars.errors import LimitExceededError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -64,7 +64,7 @@ class LexerBuilder:
         self._epsilons: list[tuple[int, int]] = []
         self._literals: list[tuple[int, bytes, int]] = []  # source, bytes, first new state
         self._embeds: list[_Embed] = []
-        self._accepts: list[tuple[int, int]] = []  # state, item
+        self._accepts: dict[int, set[int]] = {}  # state -> items
         self._unended: set[int] = set()  # items that end a piece, see `Dfa.num_ends`
         self._is_used_up = False
 
@@ -141,7 +141,11 @@ class LexerBuilder:
 
     def accept(self, state: int, item: int) -> None:
         """Let texts that end in `state` accept `item` (any number of items a state)."""
-        self._accepts.append((state, item))
+        self.accept_all(state, (item,))
+
+    def accept_all(self, state: int, items: Iterable[int]) -> None:
+        """Let texts that end in `state` accept some items."""
+        self._accepts.setdefault(state, set()).update(items)
 
     def determinise(self) -> Lexer:
         """The lexer: trimmed, with merged symbol classes; called once, for it uses the lists up.
@@ -168,7 +172,7 @@ class LexerBuilder:
         """The lexer if it reads one automaton and nothing else: that automaton is deterministic."""
         if len(self._embeds) != 1 or len(self._accepts) != 1 or self._edges or self._literals:
             return None
-        [embed], [(end, item)] = self._embeds, self._accepts
+        [embed], [(end, items)] = self._embeds, self._accepts.items()
         dfa = embed.dfa
         accepting = np.flatnonzero(dfa.label != NO_LABEL)
         expected = [(embed.base + int(s), end) for s in accepting]
@@ -179,7 +183,7 @@ class LexerBuilder:
         boundary = dfa.char_boundary if embed.counted else np.zeros(dfa.num_states, np.bool_)
         label = np.minimum(dfa.label, 1)
         same = Dfa(dfa.symbol_class, dfa.next_state, label, dfa.start, boundary)
-        return Lexer(same, (frozenset((item,)),), count_conflict=False)
+        return Lexer(same, (frozenset(items),), count_conflict=False)
 
     def _copy(self, state: int, dfa: Dfa, *, counted: bool) -> int:
         """Reserve the states of `dfa`, its state s as base + s; the start follows `state`."""
@@ -201,7 +205,7 @@ class LexerBuilder:
             edges[3] += embed.base
             parts.append(edges)
         accepting = np.zeros(self._num_states, np.bool_)
-        accepting[[state for state, _ in self._accepts]] = True
+        accepting[list(self._accepts)] = True
         return nfa_over_atoms(
             np.concatenate(parts, axis=1),
             take_rows(self._epsilons, 2),
@@ -211,17 +215,14 @@ class LexerBuilder:
 
     def _labels(self, table: SubsetTable) -> tuple[NDArray[np.int32], tuple[frozenset[int], ...]]:
         """The label of each deterministic state and the item sets that the labels number."""
-        items_of_state: dict[int, set[int]] = {}
-        for state, item in self._accepts:
-            items_of_state.setdefault(state, set()).add(item)
         is_accepting = np.zeros(self._num_states, np.bool_)
-        is_accepting[list(items_of_state)] = True
+        is_accepting[list(self._accepts)] = True
         chosen = is_accepting[table.set_items]
         accepted: dict[int, set[int]] = {}
         for state, part in zip(
             table.state_of_item()[chosen].tolist(), table.set_items[chosen].tolist(), strict=True
         ):
-            accepted.setdefault(state, set()).update(items_of_state[part])
+            accepted.setdefault(state, set()).update(self._accepts[part])
         label = np.zeros(table.next_state.shape[0], np.int32)
         label_of_items: dict[frozenset[int], int] = {}
         if self._unended:  # their labels come last

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, assert_never
 import numpy as np
 
 from grammars.automata.dfa import NO_LABEL, Dfa
-from grammars.automata.json_string import any_json_string
 from grammars.automata.lexer import Lexer, LexerBuilder
 from grammars.automata.speakable import without_bytes
 from grammars.automata.string_rest import string_piece
 from grammars.byte_lru import ByteLru
 from grammars.pushdown.free_text import free_text_dfa
 from grammars.pushdown.layouts import spell
-from grammars.pushdown.spelled_strings import spelled_strings, spelled_tail
+from grammars.pushdown.spelled_strings import (
+    is_spelled_as_any,
+    spelled_strings,
+    spelled_tail,
+)
 from grammars.pushdown.terminals import (
     Key,
     Match,
@@ -143,12 +146,6 @@ def _piece_lexer(terminals: tuple[Terminal, ...], max_states: int) -> Lexer | No
     return Lexer(dfa, tuple([frozenset(items[label]) for label in sorted(items)]), False)
 
 
-def _are_spelled_alike(names: frozenset[str]) -> bool:
-    """Whether names are spelled as members as they are among all strings."""
-    every = any_json_string("canonical")
-    return all(every.label[every.run(spell(name))] != NO_LABEL for name in names)
-
-
 _Items: TypeAlias = "defaultdict[int, list[int]]"
 
 
@@ -183,7 +180,9 @@ class _Writer:
                     self._key(
                         self._builder.literal(self._member(follows, gap), spelling), gap, (item,)
                     )
-                case OtherKey(AllBut(names), follows, gap) if names and _are_spelled_alike(names):
+                case OtherKey(AllBut(names), follows, gap) if names and all(
+                    map(is_spelled_as_any, names)
+                ):
                     self._undeclared[follows, gap].append((item, names))
                 case OtherKey(keys, follows, gap, is_canonical):
                     self._other_key(keys, follows, gap, (item,), is_canonical=is_canonical)
@@ -246,15 +245,18 @@ class _Writer:
             gap: see `OtherKey`.
             others: the item of each object, and its declared keys.
         """
-        everywhere = frozenset[str]().union(*(names for _, names in others))
-        nowhere = AllBut(everywhere)
-        self._other_key(nowhere, follows, gap, [item for item, _ in others], is_canonical=True)
-        if len(others) > 1:
-            for name in sorted(everywhere):
-                items = [item for item, names in others if name not in names]
-                if items:
-                    end = self._builder.literal(self._member(follows, gap), spell(name))
-                    self._key(end, gap, items)
+        every = frozenset(item for item, _ in others)
+        declaring: defaultdict[str, set[int]] = defaultdict(set)
+        for item, names in others:
+            for name in names:
+                declaring[name].add(item)
+        nowhere = AllBut(frozenset(declaring))
+        self._other_key(nowhere, follows, gap, every, is_canonical=True)
+        for name in sorted(declaring):
+            items = every - declaring[name]
+            if items:
+                end = self._builder.literal(self._member(follows, gap), spell(name))
+                self._key(end, gap, items)
 
     def _other_key(
         self,
@@ -273,9 +275,7 @@ class _Writer:
 
     def _key(self, key_end: int, gap: bytes, items: Iterable[int]) -> None:
         colon = self._builder.literal(key_end, b":")
-        end = self._builder.optional(colon, gap)
-        for item in items:
-            self._builder.accept(end, item)
+        self._builder.accept_all(self._builder.optional(colon, gap), items)
 
     def _embed(self, dfa: Dfa, *, counted: bool) -> int:
         """The state after a text of `dfa`; terminals with the same texts share one copy."""

@@ -41,6 +41,9 @@ MIN_KEYS: Final = 1
 """Objects of fewer keys share nothing."""
 
 
+MAX_KEYS_LISTED: Final = 64
+"""Where a label reads more keys, as in hundreds of open objects, it is not listed with each."""
+
 _CACHE_BYTES: Final = 32 * 1024 * 1024
 _LEXER_BYTES: Final = 2048
 _KEY_BYTES: Final = 400
@@ -53,14 +56,16 @@ class MemberLexer:
     Args:
         lexer: item i reads key i; its last state is where the first member begins.
         keys: in order of items.
-        labels: those that read a key.
+        labels: those that read a key, wide ones left out.
+        wide_labels: those that read more than MAX_KEYS_LISTED keys, ascending.
         reach: int64, (num_states,), see `reachable_labels`.
         far_spans: int32, (num_states, 2), see `label_spans`; None where there are no far labels.
     """
 
     lexer: Lexer
     keys: tuple[MemberKey, ...]
-    labels: dict[MemberKey, tuple[int, ...]]
+    labels: dict[MemberKey, list[int]]
+    wide_labels: tuple[int, ...]
     reach: NDArray[np.int64]
     far_spans: NDArray[np.int32] | None
 
@@ -75,7 +80,14 @@ class MemberLexer:
 
     def window(self, keys: Iterable[MemberKey]) -> int:
         """Bits of the labels that read some keys."""
-        return bits_of(label for key in keys for label in self.labels[key])
+        wanted = frozenset(keys)
+        bits = bits_of(label for key in wanted for label in self.labels[key])
+        if not self.wide_labels:
+            return bits
+        items = frozenset(item for item, key in enumerate(self.keys) if key in wanted)
+        read = (self.lexer.items[label - 1] for label in self.wide_labels)
+        of_read = zip(self.wide_labels, read, strict=True)
+        return bits | bits_of(label for label, found in of_read if not items.isdisjoint(found))
 
 
 _cache: Final[ByteLru[Hashable, MemberLexer]] = ByteLru(_CACHE_BYTES)
@@ -153,16 +165,19 @@ class MemberLexers:
 
 
 def _member_lexer(lexer: Lexer, keys: tuple[MemberKey, ...]) -> MemberLexer:
-    labels_of: list[list[int]] = [[] for _ in keys]
+    labels: dict[MemberKey, list[int]] = {key: [] for key in keys}
+    wide_labels = []
     for label, items in enumerate(lexer.items, 1):
+        if len(items) > MAX_KEYS_LISTED:
+            wide_labels.append(label)
+            continue
         for item in items:
-            labels_of[item].append(label)
-    labels = dict(zip(keys, map(tuple, labels_of), strict=True))
+            labels[keys[item]].append(label)
     dfa = lexer.dfa
     reach = reachable_labels(dfa.next_state, dfa.label)
     is_wide = len(lexer.items) > MAX_WINDOW_LABELS
     spans = label_spans(dfa.next_state, dfa.label, FIRST_FAR_LABEL) if is_wide else None
-    return MemberLexer(lexer, keys, labels, reach, spans)
+    return MemberLexer(lexer, keys, labels, tuple(wide_labels), reach, spans)
 
 
 def _as_spelled(keys: Iterable[MemberKey]) -> list[MemberKey]:
@@ -180,10 +195,8 @@ def _with_far_labels(lexer: Lexer, keys: Sequence[MemberKey]) -> Lexer | None:
         lexer: item i reads key i.
         keys: in the order of `_as_spelled`.
     """
-    word_of = [
-        max((item for item in items if isinstance(keys[item], str)), default=0)
-        for items in lexer.items
-    ]
+    words = frozenset(item for item, key in enumerate(keys) if isinstance(key, str))
+    word_of = [max(items & words, default=0) for items in lexer.items]
     if sum(word == 0 for word in word_of) > MAX_WINDOW_LABELS:
         return None
     order = sorted(range(len(word_of)), key=word_of.__getitem__)

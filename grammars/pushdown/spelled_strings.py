@@ -6,6 +6,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from grammars.automata import codepoint_dfa, json_string
+from grammars.automata.dfa import NO_LABEL
+from grammars.pushdown.layouts import spell
 
 if TYPE_CHECKING:
     from grammars.automata.dfa import Dfa
@@ -27,6 +29,12 @@ def spelled_strings(strings: StringSet, max_states: int, *, is_canonical: bool =
     if content is every:
         return json_string.any_json_string("canonical" if is_canonical else "any")
     return json_string.json_string(content, max_states=max_states)
+
+
+def is_spelled_as_any(text: str) -> bool:
+    """Whether a text, spelled as a word, is spelled as it is among all strings."""
+    every = json_string.any_json_string("canonical")
+    return bool(every.label[every.run(spell(text))] != NO_LABEL)
 
 
 @lru_cache(maxsize=64)

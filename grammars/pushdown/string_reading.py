@@ -12,8 +12,10 @@ from math import prod
 from typing import TYPE_CHECKING, Final
 
 from grammars.automata.codepoint_dfa import any_string
+from grammars.automata.few_texts import few_texts
 from grammars.automata.string_list import StringList
 from grammars.automata.string_rest import StringRest, piece_length, spelling_weight
+from grammars.pushdown.spelled_strings import is_spelled_as_any
 from grammars.pushdown.terminals import Numbers, StringPiece, StringTail, Word
 
 if TYPE_CHECKING:
@@ -46,10 +48,12 @@ class StringReading:
     Args:
         counted: the one whose length the state's counter checks, see `automata.lengths`.
         length: characters of a piece; None where strings are read whole.
+        are_words: whether each of them is a few texts, which are read as words.
     """
 
     counted: StringRest | None = None
     length: int | None = None
+    are_words: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,7 @@ class CutStrings:
 
 WHOLE: Final = StringReading()
 ONE_CHARACTER: Final = StringReading(length=1)
+WORDS: Final = StringReading(are_words=True)
 
 
 def rest_of(strings: StringSet) -> StringRest:
@@ -84,6 +89,8 @@ def string_readings(found: frozenset[StringRest]) -> Iterator[StringReading]:
     Args:
         found: what may come next.
     """
+    if len(found) > 1 and all(map(_are_words, found)):
+        yield WORDS
     if len(found) == 1:
         [only] = found
         if _has_few_states(only.content):
@@ -126,6 +133,12 @@ def _is_plain_word(terminal: Terminal) -> bool:
         return False
     first = terminal.pieces[0]
     return isinstance(first, bytes) and not first.startswith(b'"')
+
+
+def _are_words(rest: StringRest) -> bool:
+    """Whether a string is one of a few texts, and may be read as any string is spelled."""
+    texts = None if rest.is_bounded else few_texts(rest.content)
+    return texts is not None and all(map(is_spelled_as_any, texts))
 
 
 def _has_few_states(content: CodePointDfa) -> bool:

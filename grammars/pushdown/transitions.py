@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from grammars.automata import codepoint_dfa
+from grammars.automata.few_texts import few_texts
 from grammars.automata.string_rest import ENDED, StringRest
 from grammars.pushdown.configs import (
     ArrayElement,
@@ -161,6 +162,11 @@ class Transitions:
         self, config: ValueThen, strings: StringSet, reading: StringReading
     ) -> Iterator[tuple[Terminal, Effect]]:
         then = config.then
+        if reading.are_words:
+            assert strings.content is not None, "any string is not a few texts"
+            for text in few_texts(strings.content) or ():
+                yield Word((spell(text),)), Continue(then)
+            return
         if reading.length is None:
             yield _whole_strings(config, strings, reading), Continue(then)
             return
