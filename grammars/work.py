@@ -10,6 +10,9 @@ from grammars.errors import LimitExceededError
 if TYPE_CHECKING:
     from types import TracebackType
 
+STEP_WORK: Final = "max_step_work"
+"""The name of the limit in errors."""
+
 _UNBOUNDED: Final = sys.maxsize
 
 
@@ -62,4 +65,4 @@ class Work:
     def used_up(self) -> LimitExceededError:
         """The error of a step that has come to more than is granted."""
         what = "what tokens at one place of a text may do"
-        return LimitExceededError("max_step_work", self._most, what)
+        return LimitExceededError(STEP_WORK, self._most, what)

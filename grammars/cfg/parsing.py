@@ -232,7 +232,7 @@ class Parser:
         """The frame of each rule that is called."""
         calls.inherit(self._max_items, self._work)
         self._check(calls.num_items)
-        self._work.spend(5 * len(calls.returns) + 2 * calls.num_items)
+        self._work.spend(4 * len(calls.returns) + calls.num_items)
         graph = {
             rule: {rule_of_new(item.frame) for item in returns if item != END and item.frame < 0}
             for rule, returns in calls.returns.items()

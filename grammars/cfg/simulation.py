@@ -25,8 +25,11 @@ MAX_PAIRS: Final = 64
 MAX_PAIRS_AT_ONCE: Final = 256
 """Pairs looked at for one set of items: at some 10 microseconds a pair, a mask stays in time."""
 
-WORK_OF_PAIR: Final = 10
-"""See `Work`."""
+_WORK_OF_PAIR: Final = 10
+"""See `Work`; beside the items."""
+
+_ITEMS_TRIED: Final = 3
+"""Items, of those that might cover another one, that are tried in the time of one part of it."""
 
 MAX_KNOWN: Final = 100_000
 """Answers that are kept; at that they are all forgotten."""
@@ -81,7 +84,7 @@ class Simulation:
         suspects = self._suspects(edges_of)
         if not suspects:
             return items
-        self._work.spend(2 * len(suspects) * len(items))
+        self._work.spend(len(suspects) * len(items) // _ITEMS_TRIED)
         kept = set(items)
         for item in sorted(suspects):
             if len(kept) > 1 and self._is_covered(item, edges_of):
@@ -157,7 +160,7 @@ class Simulation:
                 if self._pairs_left == 0:
                     return False
                 self._pairs_left -= 1
-                self._work.spend(WORK_OF_PAIR)
+                self._work.spend(_WORK_OF_PAIR)
                 if not self._stands(pair, assumed, failed):
                     failed.add(pair)
                     break
@@ -202,7 +205,7 @@ class Simulation:
         if isinstance(pair, FramePair):
             mine, theirs = self._frames[pair.left], self._frames[pair.right]
             extra = mine - theirs
-            self._work.spend(len(extra) * len(theirs))
+            self._work.spend(len(extra) * len(theirs) // _ITEMS_TRIED)
             if END in extra or len(extra) > MAX_COMPARED or len(theirs) > MAX_COMPARED:
                 return False
             edges_of = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
+from grammars.errors import LimitExceededError
 from grammars.masks.ahead import always, expand_ahead
 from grammars.masks.closing import Closing
 from grammars.masks.configuration import ConfigurationTable
@@ -18,6 +19,7 @@ from grammars.masks.rows import RowPool, row_of
 from grammars.masks.runner import Runner
 from grammars.masks.steps import Steps
 from grammars.masks.token_symbols import build_token_symbols
+from grammars.work import STEP_WORK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -179,16 +181,25 @@ class AutomatonGrammar:
     def forced_tokens(self, configuration: Configuration) -> tuple[int, ...]:
         """The tokens that must come next whatever is sampled, see `settled_tokens`.
 
+        None where it takes the work of a step to find them: masks say the same, token by token.
+
         Raises:
             GrammarError: the automaton cannot grow within its limits.
         """
-        with self._tables.lock, self._tables.work:
+        with self._tables.lock:
             if configuration.forced is None:
-                symbols, is_live = self._runner.force(configuration)
-                configuration.forced = tuple(
-                    settled_tokens(symbols.tolist(), is_live, self.vocabulary, self._tokens.trie)
-                )
+                configuration.forced = self._find_forced(configuration)
             return configuration.forced
+
+    def _find_forced(self, configuration: Configuration) -> tuple[int, ...]:
+        try:
+            with self._tables.work:
+                symbols, is_live = self._runner.force(configuration)
+        except LimitExceededError as error:
+            if error.limit != STEP_WORK:
+                raise
+            return ()
+        return tuple(settled_tokens(symbols.tolist(), is_live, self.vocabulary, self._tokens.trie))
 
     def num_tokens_to_complete(
         self, configuration: Configuration, max_states: int | None = None

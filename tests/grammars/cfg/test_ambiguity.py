@@ -141,3 +141,13 @@ def read_on(matcher: Matcher, python: PythonCalls) -> None:
         allowed = matcher.allowed_token_ids()
         python.num_calls = 0
         assert matcher.accept_token(allowed[len(allowed) // 2])
+
+
+@pytest.mark.parametrize(("max_step_work", "num_forced"), [(3_000, 0), (1_000_000, 256)])
+def test_what_must_follow_is_not_looked_for_at_any_price(max_step_work, num_forced):
+    rules = [f"a{i} ::= a{i + 1} a{i + 1}" for i in range(10)]
+    text = "\n".join(["root ::= a0", *rules, 'a10 ::= "a" | root'])
+    limits = CompileLimits(max_step_work=max_step_work)
+    matcher = compile_grammar(Cfg("gbnf", text), byte_vocabulary(), limits).matcher()
+    assert matcher.forced_tokens() == [ord("a")] * num_forced
+    assert matcher.allowed_token_ids() == [ord("a")]
