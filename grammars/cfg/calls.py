@@ -44,6 +44,29 @@ class Calls:
         known.update(returns)
         self.num_items += len(known)
 
+    def share(self) -> dict[int, int]:
+        """Take out the rules whose returns are those of one other rule, as of all its options.
+
+        Returns:
+            Each of them -> the other rule, which has the frame of both.
+        """
+        giver_of = {
+            rule: giver
+            for rule, givers in self.inherited.items()
+            if len(givers) == 1 and not self.returns[rule]
+            for giver in givers
+        }
+        shared = {rule: _last(rule, giver_of) for rule in giver_of}
+        for rule in shared:
+            del self.returns[rule], self.inherited[rule]
+        if shared:
+            for rule, givers in self.inherited.items():
+                self.inherited[rule] = {shared.get(giver, giver) for giver in givers}
+            for rule, returns in self.returns.items():
+                self.returns[rule] = {_with_shared(item, shared) for item in returns}
+            self.num_items = sum(map(len, self.returns.values()))
+        return shared
+
     def inherit(self, max_items: int, work: Work) -> None:
         """Add what is inherited to the returns, until they are more than `max_items`.
 
@@ -80,3 +103,18 @@ def resolved(item: Item, frames: dict[int, FrameId]) -> Item:
     if item == END or item.frame >= 0:
         return item
     return Item(item.position, frames.get(rule_of_new(item.frame), item.frame))
+
+
+def _last(rule: int, giver_of: dict[int, int]) -> int:
+    """The rule at the end of a chain, which has returns of its own: something calls it first."""
+    while rule in giver_of:
+        rule = giver_of[rule]
+    return rule
+
+
+def _with_shared(item: Item, shared: dict[int, int]) -> Item:
+    """The item with the frame of the rule that has its own."""
+    if item == END or item.frame >= 0:
+        return item
+    rule = rule_of_new(item.frame)
+    return Item(item.position, new_frame(shared.get(rule, rule)))

@@ -102,12 +102,14 @@ class Parser:
         """
         self._simulation.begin()
         items: set[Item] = set()
+        ended: set[FrameId] = set()
         num_read = 0
         for item in kernel:
             position, frame = item
             if item == END or self._positions.edges(position):
                 items.add(item)  # else it reads nothing
-            if self._positions.is_final(position):
+            if self._positions.is_final(position) and frame not in ended:
+                ended.add(frame)
                 following = self._frames[frame]
                 self._work.spend(1 + len(following) // ITEMS_COPIED)
                 items |= following
@@ -217,7 +219,7 @@ class Parser:
         """Note all calls of an item, whose frame may be a new one."""
         position, frame = item
         called = self._ways(position).calls
-        self._work.spend(1 + 2 * len(called))
+        self._work.spend(1 + len(called))
         for rule, after, goes_on, ends in called:
             calls.add(rule, (Item(after, frame),) if goes_on else ())
             if ends:
@@ -230,6 +232,7 @@ class Parser:
 
     def _frames_of(self, calls: Calls) -> dict[int, FrameId]:
         """The frame of each rule that is called."""
+        shared = calls.share()
         calls.inherit(self._max_items, self._work)
         self._check(calls.num_items)
         self._work.spend(4 * len(calls.returns) + calls.num_items)
@@ -251,7 +254,7 @@ class Parser:
                 if known is None:
                     known = self._predictions[group] = self._cyclic_frames(dict(group))
                 frames |= known
-        return frames
+        return frames | {rule: frames[other] for rule, other in shared.items()}
 
     def _cyclic_frames(self, group: dict[int, Items]) -> dict[int, FrameId]:
         """The frames of rules that call each other in first place; old ones where these are equal.

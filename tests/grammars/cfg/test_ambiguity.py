@@ -143,6 +143,15 @@ def read_on(matcher: Matcher, python: PythonCalls) -> None:
         assert matcher.accept_token(allowed[len(allowed) // 2])
 
 
+def test_options_that_are_rules_share_what_follows_them():
+    options = range(300)
+    rules = [f'r{i} ::= "b{i}(" root ")" | "c"' for i in options]
+    text = "\n".join(["root ::= " + " | ".join(f"r{i}" for i in options), *rules])
+    judge = CfgJudge(Cfg("gbnf", text), CompileLimits(max_parse_items=1_000))
+    assert judge.accepts("b7(b299(b42(c)))")
+    assert not judge.begins("b7(b299(b42(c))))")
+
+
 @pytest.mark.parametrize(("max_step_work", "num_forced"), [(3_000, 0), (1_000_000, 256)])
 def test_what_must_follow_is_not_looked_for_at_any_price(max_step_work, num_forced):
     rules = [f"a{i} ::= a{i + 1} a{i + 1}" for i in range(10)]
