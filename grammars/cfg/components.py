@@ -2,51 +2,53 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 Vertex = TypeVar("Vertex")
 
+_IN_COMPONENT: Final = 2**63
+"""More than any index."""
 
-def strong_components(graph: Mapping[Vertex, Iterable[Vertex]]) -> list[list[Vertex]]:
+
+def strong_components(graph: Mapping[Vertex, Iterable[Vertex]]) -> Iterator[list[Vertex]]:
     """The strongly connected components, each after all that it leads to; without recursion.
 
     Args:
         graph: vertex -> where its edges lead; every vertex is a key.
     """
-    index: dict[Vertex, int] = {}
-    low: dict[Vertex, int] = {}
-    stack: list[Vertex] = []
-    on_stack: set[Vertex] = set()
-    components: list[list[Vertex]] = []
+    low: dict[Vertex, int] = {}  # the least index on the stack that is known to be reached
+    stack: list[Vertex] = []  # what was reached and is in no component yet
     for root in graph:
-        if root in index:
+        if root in low:
             continue
-        path = [(root, iter(graph[root]))]
-        index[root] = low[root] = len(index)
+        low[root] = len(low)
         stack.append(root)
-        on_stack.add(root)
+        path, indices, rest = [root], [low[root]], [iter(graph[root])]
         while path:
-            vertex, targets = path[-1]
-            for target in targets:
-                if target not in index:
-                    index[target] = low[target] = len(index)
+            vertex = path[-1]
+            for target in rest[-1]:
+                known = low.get(target)
+                if known is None:
+                    known = low[target] = len(low)
                     stack.append(target)
-                    on_stack.add(target)
-                    path.append((target, iter(graph[target])))
+                    path.append(target)
+                    indices.append(known)
+                    rest.append(iter(graph[target]))
                     break
-                if target in on_stack:
-                    low[vertex] = min(low[vertex], index[target])
+                if known < low[vertex]:
+                    low[vertex] = known
             else:
                 path.pop()
-                if path:
-                    low[path[-1][0]] = min(low[path[-1][0]], low[vertex])
-                if low[vertex] == index[vertex]:
+                rest.pop()
+                lowest = low[vertex]
+                if lowest == indices.pop():
                     component: list[Vertex] = []
                     while not component or component[-1] != vertex:
                         component.append(stack.pop())
-                        on_stack.discard(component[-1])
-                    components.append(component)
-    return components
+                        low[component[-1]] = _IN_COMPONENT
+                    yield component
+                elif lowest < low[path[-1]]:
+                    low[path[-1]] = lowest

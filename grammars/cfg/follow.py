@@ -6,16 +6,16 @@ terminals. They hold for any stack, so they may be too large for the one at hand
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from grammars.automata.dfa import DEAD, NUM_BYTES
+from grammars.cfg.grouped import Grouped
 from grammars.cfg.rule_nfa import is_call
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -52,91 +52,83 @@ def members(bits: BitSet) -> Iterator[int]:
         bits ^= lowest
 
 
+class CallGraph:
+    """Which sets are part of which others, whatever they are sets of.
+
+    Attributes:
+        returns: by rule, the positions after its calls.
+        firsts: (rule start, position that calls the rule) for all calls.
+        ends: (rule, another rule that may end where the first one is called) for all calls.
+    """
+
+    def __init__(self, network: Network) -> None:
+        rules: list[int] = []
+        callers: list[int] = []
+        targets: list[int] = []
+        for position, edges in enumerate(network.edges):
+            for symbol, target in edges.items():
+                if is_call(symbol):
+                    rules.append(symbol // 2)
+                    callers.append(position)
+                    targets.append(target)
+        self.returns = Grouped(rules, targets, len(network.starts))
+        starts = [-1 if start is None else start for start in network.starts]
+        num_positions = len(network.edges)
+        self.firsts = Grouped([starts[rule] for rule in rules], callers, num_positions)
+        ending = [i for i, target in enumerate(targets) if network.is_final[target]]
+        self.ends = Grouped(
+            [network.rule_of[targets[i]] for i in ending],
+            [rules[i] for i in ending],
+            len(network.starts),
+        )
+
+
 class Follows:
     """Follow sets of one grammar.
 
     Args:
         network: the grammar.
+        graph: of the network.
         begins: by terminal, what it begins with: a set of bytes, or the terminal itself.
 
     Attributes:
-        returns: by rule, the positions after its calls.
+        first: by position, what may come there, what follows its rule left out.
         after_terminal: by terminal, what may come right after it.
     """
 
-    def __init__(self, network: Network, begins: Sequence[BitSet]) -> None:
-        self._network = network
-        self._begins = begins
-        self._first: dict[int, BitSet] = {}
-        self.returns: list[list[int]] = [[] for _ in network.starts]
+    def __init__(self, network: Network, graph: CallGraph, begins: Sequence[BitSet]) -> None:
+        self.first: list[BitSet] = []
         for edges in network.edges:
-            for symbol, target in edges.items():
-                if is_call(symbol):
-                    self.returns[symbol // 2].append(target)
-        self._first_of_rule = self._find_firsts()
-        self._after_rule = self._find_rule_follows()
+            first = 0
+            for symbol in edges:
+                if not is_call(symbol):
+                    first |= begins[symbol // 2]
+            self.first.append(first)
+        _spread(self.first, graph.firsts)
+        after_rule: list[BitSet] = []
+        for rule in range(len(network.starts)):
+            after = 0
+            for position in graph.returns[rule]:
+                after |= self.first[position]
+            after_rule.append(after)
+        _spread(after_rule, graph.ends)
         self.after_terminal: list[BitSet] = [0] * len(network.terminals)
         for edges in network.edges:
             for symbol, target in edges.items():
                 if not is_call(symbol):
-                    self.after_terminal[symbol // 2] |= self._after(target)
-
-    def first(self, position: int) -> BitSet:
-        """What may come at a position, what follows its rule left out."""
-        found = self._first.get(position)
-        if found is None:
-            found = 0
-            for symbol in self._network.edges[position]:
-                number = symbol // 2
-                found |= self._first_of_rule[number] if is_call(symbol) else self._begins[number]
-            self._first[position] = found
-        return found
-
-    def _after(self, position: int) -> BitSet:
-        """What may come at a position, what follows its rule included."""
-        found = self.first(position)
-        if self._network.is_final[position]:
-            found |= self._after_rule[self._network.rule_of[position]]
-        return found
-
-    def _find_firsts(self) -> dict[int, BitSet]:
-        """By rule, what may come first in it."""
-        own: dict[int, BitSet] = {}
-        givers: dict[int, set[int]] = {}
-        for rule, start in enumerate(self._network.starts):
-            symbols = () if start is None else self._network.edges[start]
-            own[rule] = 0
-            givers[rule] = {symbol // 2 for symbol in symbols if is_call(symbol)}
-            for symbol in symbols:
-                if not is_call(symbol):
-                    own[rule] |= self._begins[symbol // 2]
-        return _spread(own, givers)
-
-    def _find_rule_follows(self) -> dict[int, BitSet]:
-        """By rule, what may come right after it."""
-        network = self._network
-        own: dict[int, BitSet] = {}
-        givers: dict[int, set[int]] = {}
-        for rule, returns in enumerate(self.returns):
-            own[rule] = 0
-            givers[rule] = {network.rule_of[after] for after in returns if network.is_final[after]}
-            for after in returns:
-                own[rule] |= self.first(after)
-        return _spread(own, givers)
+                    after = self.first[target]
+                    if network.is_final[target]:
+                        after |= after_rule[network.rule_of[target]]
+                    self.after_terminal[symbol // 2] |= after
 
 
-def _spread(own: Mapping[int, BitSet], givers: Mapping[int, set[int]]) -> dict[int, BitSet]:
-    """The least sets that hold their own and, in turn, those of their givers."""
-    found = dict(own)
-    takers: defaultdict[int, set[int]] = defaultdict(set)
-    for taker, sources in givers.items():
-        for giver in sources:
-            takers[giver].add(taker)
-    pending = dict.fromkeys(found)
+def _spread(sets: list[BitSet], takers: Grouped) -> None:
+    """Enlarge sets until each holds those that it takes from."""
+    pending = dict.fromkeys(range(len(sets)))
     while pending:
         giver, _ = pending.popitem()
-        for taker in takers[giver]:
-            if found[giver] & ~found[taker]:
-                found[taker] |= found[giver]
+        given = sets[giver]
+        for taker in takers[giver] if given else ():
+            if given & ~sets[taker]:
+                sets[taker] |= given
                 pending[taker] = None
-    return found

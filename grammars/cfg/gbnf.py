@@ -17,7 +17,7 @@ from grammars.automata.pattern_ast import Characters
 from grammars.cfg.gbnf_literals import read_class, read_literal
 from grammars.cfg.groups import GroupStack, bound, read_repetition
 from grammars.cfg.source import Source
-from grammars.cfg.syntax import Grammar, Reference, Text, literal
+from grammars.cfg.syntax import Grammar, Reference, Series, Text, literal
 from grammars.errors import InvalidGrammarError
 
 if TYPE_CHECKING:
@@ -32,6 +32,13 @@ _BLANKS: Final = re.compile(r"(?:[ \t\r]+|#[^\n]*)+")
 _BLANK_LINES: Final = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)+")
 _PLAIN_ELEMENT: Final = re.compile(r'(?:([A-Za-z0-9_-]+)|"([^"\\\ud800-\udfff]+)")[ \t]*')
 """The name of a rule, or a literal without escapes: nearly all that large grammars consist of."""
+
+_PLAIN_RULE: Final = re.compile(
+    r"([A-Za-z0-9_-]++)[ \t]*+::=[ \t]*+"
+    r'((?:(?:[A-Za-z0-9_-]++|"[^"\\\n\ud800-\udfff]++")[ \t]*+)++)'
+    r"\n(?=[A-Za-z0-9_-])"
+)
+"""A rule of such elements in a line of its own, before the line of another rule."""
 
 _PLAIN_CLASS: Final = re.compile(r"\[[^\]\\]{0,64}\]")
 """A class without escapes; grammars have the same few over and over."""
@@ -54,7 +61,7 @@ class _Reader:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._rules: dict[str, Expression] = {}
-        self._references: dict[str, int] = {}  # name -> offset of its first use
+        self._references: dict[str, int] = {}  # name -> an offset in the rule that first has it
         self._literals: dict[str, Text] = {}  # those without escapes
         self._classes: dict[str, Text] = {}  # the same
 
@@ -72,19 +79,30 @@ class _Reader:
             )
         for name, offset in self._references.items():
             if name not in self._rules:
-                raise source.invalid(f"the rule {name!r} is not defined; define it once", offset)
+                raise source.invalid(
+                    f"the rule {name!r} is not defined; define it once", self._use(name, offset)
+                )
         return Grammar(self._rules, START, is_scannerless=True)
+
+    def _use(self, name: str, offset: int) -> int:
+        """Where a rule is first referred to, from an offset at or before it in plain elements."""
+        elements = _PLAIN_ELEMENT.finditer(self._source.text, offset)
+        return next(plain.start(1) for plain in elements if plain[1] == name)
 
     def _rule(self) -> None:
         source = self._source
         offset = source.offset
-        head = source.take_match(_HEAD)
-        name = self._head() if head is None else head[1]
+        plain = source.take_match(_PLAIN_RULE)
+        if plain is not None:
+            name = plain[1]
+        else:
+            head = source.take_match(_HEAD)
+            name = self._head() if head is None else head[1]
         if name in self._rules:
             raise source.invalid(
                 f"the rule {name!r} is defined twice; join the two with '|'", offset
             )
-        self._rules[name] = self._body()
+        self._rules[name] = self._body() if plain is None else self._plain_body(plain)
 
     def _head(self) -> str:
         """The name of the rule that begins here; comments may stand behind it."""
@@ -136,6 +154,20 @@ class _Reader:
             raise source.invalid("the group is never closed; add ')'", groups.opened[1])
         return groups.finish()
 
+    def _plain_body(self, rule: re.Match[str]) -> Expression:
+        """What `_body` reads in a plain rule."""
+        begin, end = rule.span(2)
+        elements = _PLAIN_ELEMENT.findall(rule.string, begin, end)
+        self._source.count_parts(len(elements) + 1)
+        parts: list[Expression] = []
+        for name, text in elements:
+            if name:
+                self._references.setdefault(name, begin)
+                parts.append(Reference(name))
+            else:
+                parts.append(self._literal(text))
+        return parts[0] if len(parts) == 1 else Series(tuple(parts))
+
     def _goes_on(self) -> bool:
         """Whether the next line that is not blank begins with `|`; if so, move there."""
         source = self._source
@@ -162,6 +194,10 @@ class _Reader:
         if name is not None:
             self._references.setdefault(name, plain.start(1))
             return Reference(name)
+        return self._literal(text)
+
+    def _literal(self, text: str) -> Text:
+        """A literal without escapes."""
         known = self._literals.get(text)
         if known is None:
             known = self._literals[text] = Text(literal(text), repr(text))

@@ -63,10 +63,7 @@ def inline(grammar: Grammar) -> dict[str, Expression]:
             rules[name] = grammar.rules[name] if rule is None else rule
             if isinstance(rule, Text) and not recurs and _is_small(rule):
                 texts[name] = rule
-    called = {
-        name: [other for other in others if other not in texts] for name, others in graph.items()
-    }
-    return _reached(rules, called, grammar.start)
+    return _reached(rules, graph, texts, grammar.start)
 
 
 def _is_small(text: Text) -> bool:
@@ -86,15 +83,19 @@ def _references(grammar: Grammar) -> dict[str, dict[str, None]]:
 
 
 def _reached(
-    rules: dict[str, Expression], called: dict[str, list[str]], start: str
+    rules: dict[str, Expression],
+    graph: dict[str, dict[str, None]],
+    texts: dict[str, Text],
+    start: str,
 ) -> dict[str, Expression]:
+    """The rules that are still called from the start on."""
     reached: dict[str, Expression] = {}
     pending = [start]
     while pending:
         name = pending.pop()
         if name not in reached:
             reached[name] = rules[name]
-            pending.extend(called[name])
+            pending += [called for called in graph[name] if called not in texts]
     return reached
 
 
@@ -141,9 +142,23 @@ class _Joiner:
                     return Text(node, _JOINED)
                 return Repeated(inside, minimum, maximum)
             case Series(parts):
+                if self._is_joined(parts):
+                    return expression
                 return self._series([self.joined(part) for part in parts])
             case Options(options):
                 return self._options([self.joined(option) for option in options])
+
+    def _is_joined(self, parts: tuple[Expression, ...]) -> bool:
+        """Whether a series is texts and references between which nothing can be joined."""
+        is_after_text = False
+        for part in parts:
+            is_text = isinstance(part, Text)
+            if is_text and is_after_text:
+                return False
+            if not is_text and not (isinstance(part, Reference) and part.rule not in self.texts):
+                return False
+            is_after_text = is_text
+        return len(parts) > 1
 
     def _series(self, parts: list[Expression]) -> Expression:
         result: list[Expression] = []

@@ -16,7 +16,14 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from grammars.automata.pattern import parse_pattern
-from grammars.cfg.lark_body import BLANK_LINES, BLANKS, RULE_NAME, TERMINAL_NAME, BodyReader
+from grammars.cfg.lark_body import (
+    BLANK_LINES,
+    BLANKS,
+    PLAIN_RULE,
+    RULE_NAME,
+    TERMINAL_NAME,
+    BodyReader,
+)
 from grammars.cfg.lark_common import COMMON_TERMINALS
 from grammars.cfg.lark_terminals import LarkTerminals
 from grammars.cfg.source import Source
@@ -82,6 +89,11 @@ class _Reader:
         if source.peek() == "%":
             self._directive(offset)
             return
+        plain = source.take_match(PLAIN_RULE)
+        if plain is not None:
+            self._check_new(plain[1], offset, is_terminal=False)
+            self._rules[plain[1]] = self._bodies.read_plain(plain)
+            return
         source.take_match(_MODIFIERS)
         is_terminal = False
         name = source.take_match(RULE_NAME)
@@ -106,13 +118,16 @@ class _Reader:
             raise source.invalid(f"expected ':' after the name {name[0]!r}", source.offset)
         self._define(name[0], offset, int(priority[1]) if priority else 0, is_terminal=is_terminal)
 
-    def _define(self, name: str, offset: int, priority: int, *, is_terminal: bool) -> None:
+    def _check_new(self, name: str, offset: int, *, is_terminal: bool) -> None:
         defined = self._terminals.definitions if is_terminal else self._rules
         if name in defined:
             kind = "terminal" if is_terminal else "rule"
             raise self._source.invalid(
                 f"the {kind} {name!r} is defined twice; join the two with '|'", offset
             )
+
+    def _define(self, name: str, offset: int, priority: int, *, is_terminal: bool) -> None:
+        self._check_new(name, offset, is_terminal=is_terminal)
         body = self._bodies.read(in_terminal=is_terminal)
         if is_terminal:
             self._terminals.define(name, body, priority)

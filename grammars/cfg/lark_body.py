@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from grammars.automata.charset import CharSet
 from grammars.automata.pattern_ast import Characters
 from grammars.cfg.groups import GroupStack, bound, read_repetition
-from grammars.cfg.lark_literals import REGEX, STRING, regex_node, string_node
-from grammars.cfg.syntax import Reference, Text
+from grammars.cfg.lark_literals import PLAIN_PER_PART, REGEX, STRING, regex_node, string_node
+from grammars.cfg.syntax import Reference, Series, Text, literal
 
 if TYPE_CHECKING:
     from grammars.cfg.groups import Bounds
@@ -22,6 +22,14 @@ BLANK_LINES: Final = re.compile(r"(?:[ \t\r\n]+|(?://|#)[^\n]*)+")
 STATEMENT: Final = re.compile(r"%|[!?]*_?[A-Za-z]\w*[ \t]*(?:\{[^}\n]*\})?(?:\.-?[0-9]+)?[ \t]*:")
 RULE_NAME: Final = re.compile(r"_?[a-z][a-z0-9_]*(?![A-Za-z0-9_])")
 TERMINAL_NAME: Final = re.compile(r"_?[A-Z][A-Z0-9_]*(?![A-Za-z0-9_])")
+PLAIN_RULE: Final = re.compile(
+    r"(_?[a-z][a-z0-9_]*+)[ \t]*+:[ \t]*+"
+    r'((?:(?:_?[a-z][a-z0-9_]*+|_?[A-Z][A-Z0-9_]*+|"[^"\\\n\ud800-\udfff]*+")(?=[ \t\n])[ \t]*+)++)'
+    r"\n(?=_?[a-z])"
+)
+"""A rule of names and of strings without escapes, in a line of its own, before another rule."""
+
+_PLAIN_ELEMENT: Final = re.compile(r'(_?[A-Z]\w*)|(_?[a-z]\w*)|"([^"]*)"', re.ASCII)
 _ALIAS: Final = re.compile(r"->[ \t]*_?[A-Za-z]\w*")
 _COUNT: Final = re.compile(r"~[ \t]*([0-9]+)(?:[ \t]*\.\.[ \t]*([0-9]+))?")
 _CLOSING: Final = {"(": ")", "[": "]"}
@@ -40,6 +48,7 @@ class BodyReader:
         self._terminals = terminals
         self.rule_uses: dict[str, int] = {}
         """The rules that are referred to, each with the offset of its first use."""
+        self._strings: dict[str, Text] = {}  # those of plain rules
 
     def read(self, *, in_terminal: bool) -> Expression:
         """Read one body.
@@ -84,6 +93,28 @@ class BodyReader:
             bracket, opened_at = groups.opened
             raise source.invalid(f"the group is never closed; add {_CLOSING[bracket]!r}", opened_at)
         return groups.finish()
+
+    def read_plain(self, rule: re.Match[str]) -> Expression:
+        """What `read` makes of a rule, `rule` a match of PLAIN_RULE."""
+        parts: list[Expression] = []
+        for element in _PLAIN_ELEMENT.finditer(rule.string, *rule.span(2)):
+            terminal, name, text = element.groups()
+            if name is not None:
+                self.rule_uses.setdefault(name, element.start())
+                parts.append(Reference(name))
+            elif terminal is not None:
+                parts.append(self._terminals.use(terminal, element.start()))
+            else:
+                parts.append(self._plain_string(text))
+        self._source.count_parts(len(parts) + 1)
+        return parts[0] if len(parts) == 1 else Series(tuple(parts))
+
+    def _plain_string(self, text: str) -> Text:
+        self._source.count_parts(len(text) // PLAIN_PER_PART)
+        known = self._strings.get(text)
+        if known is None:
+            known = self._strings[text] = Text(literal(text), f'"{text}"')
+        return known
 
     def _goes_on(self, *, is_empty: bool) -> bool:
         """Whether the statement goes on in the next line that is not blank; if so, move there."""

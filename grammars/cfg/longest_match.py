@@ -24,15 +24,16 @@ from grammars.errors import UnsupportedError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from grammars.cfg.follow import LetterSet, TerminalSet
+    from grammars.cfg.follow import CallGraph, LetterSet, TerminalSet
     from grammars.cfg.network import Network
 
 
-def check_longest_match(network: Network, *, max_states: int) -> None:
+def check_longest_match(network: Network, graph: CallGraph, *, max_states: int) -> None:
     """Refuse a grammar with a lexer that could reach a dead end.
 
     Args:
         network: of a grammar with a lexer.
+        graph: of the network.
         max_states: states of one lexer.
 
     Raises:
@@ -41,12 +42,13 @@ def check_longest_match(network: Network, *, max_states: int) -> None:
         LimitExceededError: the terminals are too large to be compared.
     """
     if network.root is not None and not network.is_scannerless:
-        _Check(network, max_states).run()
+        _Check(network, graph, max_states).run()
 
 
 class _Check:
-    def __init__(self, network: Network, max_states: int) -> None:
+    def __init__(self, network: Network, graph: CallGraph, max_states: int) -> None:
         self._network = network
+        self._graph = graph
         letters = Letters(text.node for text in network.texts)
         maker = TerminalMaker(letters, max_states=max_states)
         terminals = [maker.make(text.node) for text in network.texts]
@@ -55,7 +57,7 @@ class _Check:
             live_letters(dfa, np.arange(dfa.num_states) == dfa.start) for dfa in terminals
         ]
         self._first_of: dict[TerminalSet, LetterSet] = {}
-        self._follows = Follows(network, [1 << t for t in range(len(network.terminals))])
+        self._follows = Follows(network, graph, [1 << t for t in range(len(network.terminals))])
         self._ignored = sum(1 << t for t in network.ignored)
 
     def run(self) -> None:
@@ -68,7 +70,7 @@ class _Check:
         for separator in self._network.ignored:
             for position, edges in enumerate(self._network.edges):
                 if edges and not self._can_begin(
-                    self._follows.first(position), reads_on[separator]
+                    self._follows.first[position], reads_on[separator]
                 ):
                     raise self._swallowed(separator)
 
@@ -89,7 +91,7 @@ class _Check:
             for ignored in network.ignored:
                 if group_of.count(group_of[ignored]) > 1:  # it may end together with another
                     follow[group_of[ignored]] = (1 << len(group_of)) - 1
-            sets = {self._follows.first(start)}
+            sets = {self._follows.first[start]}
             sets |= {terminals | self._ignored for terminals in follow if terminals}
             merged = group_of
             sets = _largest(sets)
@@ -119,11 +121,11 @@ class _Check:
         seen = {position}
         for place in pending:
             edges = network.edges[place]
-            if edges and self._can_begin(self._follows.first(place) | self._ignored, taken):
+            if edges and self._can_begin(self._follows.first[place] | self._ignored, taken):
                 continue
             if not network.is_final[place]:
                 return False
-            for after in self._follows.returns[network.rule_of[place]]:
+            for after in self._graph.returns[network.rule_of[place]]:
                 if after not in seen:
                     seen.add(after)
                     pending.append(after)

@@ -193,8 +193,8 @@ class _Positions:
                 base = self.starts[rule] = len(self.edges)
                 self._add(self._rules[rule])
                 self.rule_of += [rule] * (len(self.edges) - base)
-                symbols = (symbol for row in self.edges[base:] for symbol in row)
-                pending += {symbol // 2: None for symbol in symbols if is_call(symbol)}
+                for row in self.edges[base:]:
+                    pending += [symbol // 2 for symbol in row if is_call(symbol)]
 
     def _add(self, rule: Rule) -> None:
         if isinstance(rule, RuleNfa):

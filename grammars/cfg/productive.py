@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from grammars.cfg.rule_nfa import START, RuleNfa, is_call
+from grammars.cfg.grouped import Grouped
+from grammars.cfg.rule_nfa import START, RuleNfa, call_symbol, is_call, terminal_symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from grammars.cfg.rule_nfa import Symbol
     from grammars.cfg.sequences import Rule, RuleSequence
@@ -38,17 +39,18 @@ def find_texts(rules: Sequence[Rule], is_empty_terminal: Sequence[bool]) -> list
         rules: by number.
         is_empty_terminal: by terminal, whether it has no text.
     """
-    of_terminals = [_NO_TEXTS if is_empty else _OTHER_TEXTS for is_empty in is_empty_terminal]
-    of_rules = [_NO_TEXTS] * len(rules)
-
-    def texts_of(symbol: Symbol) -> Texts:
-        return of_rules[symbol // 2] if is_call(symbol) else of_terminals[symbol // 2]
-
-    callers: defaultdict[int, list[int]] = defaultdict(list)
+    texts_of = [_NO_TEXTS] * (2 * max(len(rules), len(is_empty_terminal)))  # by symbol
+    for terminal, is_empty in enumerate(is_empty_terminal):
+        if not is_empty:
+            texts_of[terminal_symbol(terminal)] = _OTHER_TEXTS
+    called: list[int] = []
+    calling: list[int] = []
     for number, rule in enumerate(rules):
         for symbol in _symbols(rule):
             if is_call(symbol):
-                callers[symbol // 2].append(number)
+                called.append(symbol // 2)
+                calling.append(number)
+    callers = Grouped(called, calling, len(rules))
     pending = dict.fromkeys(range(len(rules)))  # what is called mostly comes later
     while pending:
         waiting, pending = pending, {}  # in rounds, so that who calls many is seldom looked at
@@ -59,11 +61,12 @@ def find_texts(rules: Sequence[Rule], is_empty_terminal: Sequence[bool]) -> list
                 texts = _texts_of_automaton(rule, texts_of)
             else:
                 texts = _texts_of_sequence(rule, texts_of)
-            if texts != of_rules[number]:
-                of_rules[number] = texts
-                again = (caller for caller in callers[number] if caller not in waiting)
-                pending |= dict.fromkeys(caller for caller in again if not all(of_rules[caller]))
-    return of_rules
+            if texts != texts_of[call_symbol(number)]:
+                texts_of[call_symbol(number)] = texts
+                for caller in callers[number]:
+                    if caller not in waiting and not all(texts_of[call_symbol(caller)]):
+                        pending[caller] = None
+    return [texts_of[call_symbol(number)] for number in range(len(rules))]
 
 
 def _symbols(rule: Rule) -> Iterable[Symbol]:
@@ -72,22 +75,22 @@ def _symbols(rule: Rule) -> Iterable[Symbol]:
     return rule
 
 
-def _texts_of_sequence(rule: RuleSequence, texts_of: Callable[[Symbol], Texts]) -> Texts:
+def _texts_of_sequence(rule: RuleSequence, texts_of: Sequence[Texts]) -> Texts:
     is_nullable, is_productive = True, False
     for symbol in rule:
-        texts = texts_of(symbol)
-        if not any(texts):
+        has_empty, has_others = texts_of[symbol]
+        if not (has_empty or has_others):
             return _NO_TEXTS
-        is_nullable &= texts.is_nullable
-        is_productive |= texts.is_productive
+        is_nullable &= has_empty
+        is_productive |= has_others
     return Texts(is_nullable, is_productive)
 
 
-def _texts_of_automaton(rule: RuleNfa, texts_of: Callable[[Symbol], Texts]) -> Texts:
+def _texts_of_automaton(rule: RuleNfa, texts_of: Sequence[Texts]) -> Texts:
     """Search the automaton for ways to its end, apart for those that have read something."""
     following: defaultdict[int, list[tuple[int, bool]]] = defaultdict(list)
     for edge in rule.edges:
-        texts = _EMPTY_TEXT if edge.symbol is None else texts_of(edge.symbol)
+        texts = _EMPTY_TEXT if edge.symbol is None else texts_of[edge.symbol]
         if texts.is_nullable:
             following[edge.source].append((edge.target, False))
         if texts.is_productive:

@@ -27,13 +27,17 @@ class Source:
     Args:
         text: the grammar.
         syntax: its name in errors, "gbnf" or "lark".
+
+    Attributes:
+        offset: of the next character.
+        num_parts: counted so far.
     """
 
     def __init__(self, text: str, syntax: str) -> None:
         self.text = text
         self.offset = 0
         self._syntax = syntax
-        self._num_parts = 0
+        self.num_parts = 0
         self._lines = [0]
         self._lines += [line.end() for line in _LINE_FEED.finditer(text)]
 
@@ -80,8 +84,8 @@ class Source:
 
     def count_parts(self, number: int) -> None:
         """Count several at once; see `count_part`."""
-        self._num_parts += number
-        if self._num_parts > MAX_PARTS:
+        self.num_parts += number
+        if self.num_parts > MAX_PARTS:
             raise LimitExceededError("max_grammar_parts", MAX_PARTS, "the grammar")
 
     def place(self, offset: int) -> str:

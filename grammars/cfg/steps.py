@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, assert_never
 
 from grammars.cfg.brackets import find_brackets
-from grammars.cfg.follow import Follows, live_bytes
+from grammars.cfg.follow import CallGraph, Follows, live_bytes
 from grammars.cfg.gbnf import read_gbnf
 from grammars.cfg.items import END
 from grammars.cfg.lark import read_lark
@@ -108,10 +108,11 @@ class CfgSteps:
     ) -> None:
         self._spelling = JSON_CONTENT if spec.in_json_string else UTF8
         self._network = build_network(read_grammar(spec), limits, missing_bytes, self._spelling)
-        check_longest_match(self._network, max_states=limits.max_states)
+        graph = CallGraph(self._network)
+        check_longest_match(self._network, graph, max_states=limits.max_states)
         terminals = self._network.terminals
         begins = [live_bytes(dfa, dfa.start) for dfa in terminals]
-        follows = Follows(self._network, begins)
+        follows = Follows(self._network, graph, begins)
         self._brackets = find_brackets(self._network, begins)
         self._lexers = LexerTable(
             self._network, follows.after_terminal, self._spelling, limits.max_states, work
