@@ -150,10 +150,8 @@ class ObjectEntries:
         yield Step(entry.key, entry.node, after)
         for witnesses, node in entry.as_witnesses:
             if witnesses <= after.owed:
-                paid = replace(after, owed=after.owed - witnesses)
-                if group is not None:
-                    paid = replace(paid, closed=paid.closed | {group})
-                yield Step(entry.key, node, paid)
+                closed = after.closed if group is None else after.closed | {group}
+                yield Step(entry.key, node, after.with_owed(after.owed - witnesses, closed))
 
     def count(self, place: ObjectPlace) -> ObjectPlace:
         """The place after one more key, which is surely a new one."""

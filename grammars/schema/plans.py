@@ -62,6 +62,10 @@ class ObjectPlace:
             self.index, written, self.fewest, self.most, self.owed, self.closed, self.met
         )
 
+    def with_owed(self, owed: frozenset[int], closed: frozenset[int]) -> ObjectPlace:
+        """The same with other witnesses owed, and groups closed; likewise."""
+        return ObjectPlace(self.index, self.written, self.fewest, self.most, owed, closed, self.met)
+
 
 @dataclass(frozen=True, slots=True)
 class ArrayPlace:
