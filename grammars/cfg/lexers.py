@@ -104,7 +104,7 @@ class LexerTable:
         work: Work,
     ) -> None:
         self._network = network
-        self._is_followed = _bits(follows)
+        self._follows = _words_of(follows)
         self._pool = TerminalPool(network.terminals)
         self._part_characters = part_characters(spelling, max_states)
         self._max_states = max_states
@@ -180,6 +180,7 @@ class LexerTable:
         """
         ended = union.ended(table)
         self._check(ended.num_members)
+        self._work.spend(ended.num_members // _ENTRIES_PER_PART)
         meanings = [Label(tuple([scans[i] for i in places.tolist()]), ()) for places in ended.sets]
         labels = np.zeros(len(table.next_state), np.int32)
         labels[ended.states] = ended.set_of_state + 1
@@ -219,8 +220,9 @@ class LexerTable:
         is_followed = np.zeros((len(ended.sets), table.next_state.shape[1]), np.bool_)
         if ended.sets:
             first = np.cumsum([0, *map(len, ended.sets[:-1])])
-            follows = self._is_followed[terminals[np.concatenate(ended.sets)]]
-            found, byte = np.nonzero(np.logical_or.reduceat(follows, first))
+            follows = self._follows[terminals[np.concatenate(ended.sets)]]
+            together = np.bitwise_or.reduceat(follows, first).view(np.uint8)
+            found, byte = np.nonzero(np.unpackbits(together, axis=1, bitorder="little"))
             is_followed[found, union.atom_of_symbol[byte]] = True
         is_live = table.next_state[ended.states] != DEAD
         is_cut: NDArray[np.bool_] = (is_live & is_followed[ended.set_of_state]).any(axis=1)
@@ -231,8 +233,8 @@ class LexerTable:
             raise LimitExceededError("max_states", self._max_states, _LEXER)
 
 
-def _bits(follows: Sequence[ByteSet]) -> NDArray[np.bool_]:
-    """By terminal, whether a byte may come after it: bool, (num_terminals, NUM_BYTES)."""
-    data = b"".join(follow.to_bytes(NUM_BYTES // 8, "little") for follow in follows)
-    packed = np.frombuffer(data, np.uint8).reshape(len(follows), NUM_BYTES // 8)
-    return np.unpackbits(packed, axis=1, bitorder="little").astype(np.bool_)
+def _words_of(follows: Sequence[ByteSet]) -> NDArray[np.uint64]:
+    """By terminal, the bits of the bytes that may come after it: uint64, (num_terminals, 4)."""
+    num_bytes = NUM_BYTES // 8
+    data = b"".join(follow.to_bytes(num_bytes, "little") for follow in follows)
+    return np.frombuffer(data, np.uint64).reshape(len(follows), num_bytes // 8)
