@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from grammars.cfg.follow import live_bytes
 from grammars.cfg.rule_nfa import is_call
+from grammars.safepoints import growing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence, Set
@@ -68,7 +69,7 @@ def _is_balanced(network: Network, opens: Set[int], closes: Set[int]) -> bool:
     """Whether on every way through a rule each position is as many brackets deep, its ends none."""
     depths: dict[int, int] = {start: 0 for start in network.starts if start is not None}
     pending = list(depths)
-    for position in pending:  # grows while it is read
+    for position in growing(pending):
         depth = depths[position]
         if depth < 0 or (depth > 0 and network.is_final[position]):
             return False

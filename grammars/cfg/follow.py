@@ -13,6 +13,7 @@ import numpy as np
 from grammars.automata.dfa import DEAD, NUM_BYTES
 from grammars.cfg.grouped import Grouped
 from grammars.cfg.rule_nfa import is_call
+from grammars.safepoints import popped_keys, with_safepoints
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -65,7 +66,7 @@ class CallGraph:
         rules: list[int] = []
         callers: list[int] = []
         targets: list[int] = []
-        for position, edges in enumerate(network.edges):
+        for position, edges in with_safepoints(enumerate(network.edges)):
             for symbol, target in edges.items():
                 if is_call(symbol):
                     rules.append(symbol // 2)
@@ -98,7 +99,7 @@ class Follows:
 
     def __init__(self, network: Network, graph: CallGraph, begins: Sequence[BitSet]) -> None:
         self.first: list[BitSet] = []
-        for edges in network.edges:
+        for edges in with_safepoints(network.edges):
             first = 0
             for symbol in edges:
                 if not is_call(symbol):
@@ -106,14 +107,14 @@ class Follows:
             self.first.append(first)
         _spread(self.first, graph.firsts)
         after_rule: list[BitSet] = []
-        for rule in range(len(network.starts)):
+        for rule in with_safepoints(range(len(network.starts))):
             after = 0
             for position in graph.returns[rule]:
                 after |= self.first[position]
             after_rule.append(after)
         _spread(after_rule, graph.ends)
         self.after_terminal: list[BitSet] = [0] * len(network.terminals)
-        for edges in network.edges:
+        for edges in with_safepoints(network.edges):
             for symbol, target in edges.items():
                 if not is_call(symbol):
                     after = self.first[target]
@@ -125,8 +126,7 @@ class Follows:
 def _spread(sets: list[BitSet], takers: Grouped) -> None:
     """Enlarge sets until each holds those that it takes from."""
     pending = dict.fromkeys(range(len(sets)))
-    while pending:
-        giver, _ = pending.popitem()
+    for giver in popped_keys(pending):
         given = sets[giver]
         for taker in takers[giver] if given else ():
             if given & ~sets[taker]:

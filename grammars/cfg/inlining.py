@@ -23,6 +23,7 @@ from grammars.cfg.syntax import (
 )
 from grammars.cfg.terminals import depth, num_copies
 from grammars.errors import LimitExceededError
+from grammars.safepoints import popped, with_safepoints
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +57,7 @@ def inline(grammar: Grammar) -> dict[str, Expression]:
     joiner = _Joiner()
     texts = joiner.texts
     rules: dict[str, Expression] = {}
-    for component in strong_components(graph):
+    for component in with_safepoints(strong_components(graph)):
         recurs = len(component) > 1 or component[0] in graph[component[0]]
         for name in component:
             rule = joiner.joined(grammar.rules[name]) if grammar.is_scannerless else None
@@ -74,8 +75,7 @@ def _references(grammar: Grammar) -> dict[str, dict[str, None]]:
     """Name -> the rules that it refers to, for all that the start reaches."""
     graph: dict[str, dict[str, None]] = {}
     pending = [grammar.start]
-    while pending:
-        name = pending.pop()
+    for name in popped(pending):
         if name not in graph:
             graph[name] = _rules_in(grammar.rules[name])
             pending.extend(graph[name])
@@ -91,8 +91,7 @@ def _reached(
     """The rules that are still called from the start on."""
     reached: dict[str, Expression] = {}
     pending = [start]
-    while pending:
-        name = pending.pop()
+    for name in popped(pending):
         if name not in reached:
             reached[name] = rules[name]
             pending += [called for called in graph[name] if called not in texts]

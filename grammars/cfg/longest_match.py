@@ -20,6 +20,7 @@ from grammars.cfg.rule_nfa import is_call
 from grammars.cfg.spelling import Letters
 from grammars.cfg.terminals import TerminalMaker
 from grammars.errors import UnsupportedError
+from grammars.safepoints import with_safepoints
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -62,13 +63,13 @@ class _Check:
 
     def run(self) -> None:
         reads_on = self._reads_on(self._allowed_together())
-        for edges in self._network.edges:
+        for edges in with_safepoints(self._network.edges):
             for symbol, target in edges.items():
                 terminal = symbol // 2
                 if not is_call(symbol) and not self._is_alive(target, reads_on[terminal]):
                     raise self._swallowed(terminal)
         for separator in self._network.ignored:
-            for position, edges in enumerate(self._network.edges):
+            for position, edges in with_safepoints(enumerate(self._network.edges)):
                 if edges and not self._can_begin(
                     self._follows.first[position], reads_on[separator]
                 ):

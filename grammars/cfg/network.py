@@ -17,6 +17,7 @@ from grammars.cfg.rule_nfa import Edge, RuleNfa, is_call, rule_dfa
 from grammars.cfg.sequences import find_sequence, sequence_edges
 from grammars.cfg.terminals import TerminalMaker, is_nullable
 from grammars.errors import LimitExceededError, UnsatisfiableError
+from grammars.safepoints import popped, with_safepoints
 
 if TYPE_CHECKING:
     from grammars.automata.dfa import Dfa
@@ -150,7 +151,7 @@ def _numbered(rules: dict[str, Expression], terminals: _Terminals, max_states: i
 
     numbered: list[Rule] = []
     num_states = 0
-    for expression in rules.values():
+    for expression in with_safepoints(rules.values()):
         sequence = find_sequence(expression, terminals.add, rule)
         if sequence is not None:
             numbered.append(sequence)
@@ -187,8 +188,7 @@ class _Positions:
     def add_from(self, root: int) -> None:
         """Add a rule and all that it calls."""
         pending = [root]
-        while pending:
-            rule = pending.pop()
+        for rule in popped(pending):
             if self.starts[rule] is None:
                 base = self.starts[rule] = len(self.edges)
                 self._add(self._rules[rule])

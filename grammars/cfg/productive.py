@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from grammars.cfg.grouped import Grouped
 from grammars.cfg.rule_nfa import START, RuleNfa, call_symbol, is_call, terminal_symbol
+from grammars.safepoints import popped_keys, with_safepoints
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -45,7 +46,7 @@ def find_texts(rules: Sequence[Rule], is_empty_terminal: Sequence[bool]) -> list
             texts_of[terminal_symbol(terminal)] = _OTHER_TEXTS
     called: list[int] = []
     calling: list[int] = []
-    for number, rule in enumerate(rules):
+    for number, rule in with_safepoints(enumerate(rules)):
         for symbol in _symbols(rule):
             if is_call(symbol):
                 called.append(symbol // 2)
@@ -54,8 +55,7 @@ def find_texts(rules: Sequence[Rule], is_empty_terminal: Sequence[bool]) -> list
     pending = dict.fromkeys(range(len(rules)))  # what is called mostly comes later
     while pending:
         waiting, pending = pending, {}  # in rounds, so that who calls many is seldom looked at
-        while waiting:
-            number, _ = waiting.popitem()
+        for number in popped_keys(waiting):
             rule = rules[number]
             if isinstance(rule, RuleNfa):
                 texts = _texts_of_automaton(rule, texts_of)
