@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
     from grammars.masks.configuration import Configuration, Frame
+    from grammars.masks.next_elements import NextElements
+    from grammars.masks.token_spelling import TokenSpelling
     from grammars.pushdown.actions import Action, Expander
     from grammars.pushdown.tables import AutomatonTables
-    from grammars.vocabulary import Vocabulary
 
 END: Final = -1
 """The outcome of a text that is complete; the others are those of `Pop`."""
@@ -38,6 +39,7 @@ MAX_CLOSING_STATES: Final = 16_384
 Where keys come in any order, three of MaskBench's filled the tables, and no number was found."""
 
 _UNKNOWN: Final = 2**63
+_WHAT: Final = "the end of the text"
 _NO_STATE: Final = 0
 
 _STATES_AT_A_TIME: Final = 16
@@ -54,14 +56,14 @@ _Search: TypeAlias = "Generator[int, Costs | None, Costs | None]"
 
 
 @dataclass(slots=True)
-class _Effort:
+class Effort:
     """What a number may take, and has taken.
 
     Args:
         state: from where it is looked for.
         max_states: that may be looked at.
         most_made: states of the automaton, at which it is given up.
-        lets_others_in: see `Completion.num_tokens`.
+        lets_others_in: see `Completion.num_tokens`; not while something is half done.
     """
 
     state: int
@@ -80,24 +82,38 @@ class Completion:
     Args:
         tables: the automaton.
         expander: writes what the tables lack.
-        vocabulary: the tokens.
+        spelling: the tokens.
+        elements: what the next elements of arrays cost where they must differ.
+        num_written: elements at most that such arrays have which are open.
 
     Attributes:
         num_falls: how often the cost of a known state has fallen. Numbers from before and from
             after it cannot be compared.
+        effort: what the number that is looked for has taken.
+        asks_for_written: whether some cost has depended on `num_written`.
         strings: ends the strings that are read in pieces.
     """
 
-    def __init__(self, tables: AutomatonTables, expander: Expander, vocabulary: Vocabulary) -> None:
+    def __init__(
+        self,
+        tables: AutomatonTables,
+        expander: Expander,
+        spelling: TokenSpelling,
+        elements: NextElements | None = None,
+        num_written: int = 0,
+    ) -> None:
         self._tables = tables
         self._expander = expander
-        self._ways = LexerWays(tables, vocabulary)
-        self.strings = StringEnds(tables, expander, vocabulary)
+        self._elements = elements
+        self._num_written = num_written
+        self._ways = LexerWays(tables, spelling)
+        self.strings = StringEnds(tables, expander, spelling)
         self._costs: dict[int, Costs] = {}
         self._rest: dict[tuple[Frame, int], int] = {}
         self._too_far: set[int] = set()  # from where MAX_CLOSING_STATES did not suffice
         self._begin(_NO_STATE)
         self.num_falls = 0
+        self.asks_for_written = False
 
     def num_tokens(
         self,
@@ -115,18 +131,12 @@ class Completion:
 
         Raises:
             LimitExceededError: more than `max_states` are needed, or more than MAX_CLOSING_STATES
-                would have to be made; this is remembered.
+                would have to be made, which is remembered; or no way is found on which enough
+                elements differ.
             GrammarError: the automaton cannot grow within its limits.
         """
         self._begin(configuration.state, max_states, lets_others_in=lets_others_in)
-        cut = self._expander.cut_strings(configuration.state)
-        is_in_string = cut is not None and cut.is_open  # where every outcome has been promised
-        costs = (
-            self._state_costs(configuration.state)
-            if configuration.is_fresh and not is_in_string
-            else self._costs_inside(configuration)
-        )
-        return self._to_the_end(costs, configuration.below)
+        return self._to_the_end(self._costs_of_top(configuration), configuration.below)
 
     def num_tokens_after(self, action: Action, below: Frame | None) -> int:
         """The same where an action has just been done.
@@ -138,18 +148,72 @@ class Completion:
         self._begin(_NO_STATE)
         return self._to_the_end(self._costs_after(action), below)
 
+    def ends_of_element(self, configuration: Configuration) -> Costs:
+        """Tokens to the end of the value that the lowest frame is in, by the state behind it.
+
+        Args:
+            configuration: inside of the value, or before it; with nothing below its frame.
+        """
+        frame = configuration.below
+        costs: Costs = {}
+        if frame is None:
+            for num_tokens, action in [*self._terminals_here(configuration)]:
+                match action:
+                    case Goto(target):
+                        _lower(costs, target, num_tokens)
+                    case Push(resume, inner):
+                        for outcome, cost in self._state_costs(inner).items():
+                            _lower(costs, self._resume(resume, outcome), num_tokens + cost)
+                    case Pop() | Dead():
+                        pass
+            return costs
+        costs = self._costs_of_top(configuration)
+        while frame is not None:
+            behind: Costs = {}
+            for outcome, cost in costs.items():
+                target = self._resume(frame.state, outcome)
+                if frame.below is None:
+                    _lower(behind, target, cost)
+                    continue
+                for last, more in self._state_costs(target).items():
+                    _lower(behind, last, cost + more)
+            frame, costs = frame.below, behind
+        return costs
+
+    def _costs_of_top(self, configuration: Configuration) -> Costs:
+        """The costs to the end of the topmost frame."""
+        cut = self._expander.cut_strings(configuration.state)
+        is_in_string = cut is not None and cut.is_open  # where every outcome has been promised
+        if configuration.is_fresh and not is_in_string:
+            return self._state_costs(configuration.state)
+        return self._costs_inside(configuration)
+
+    def _terminals_here(self, configuration: Configuration) -> Iterator[tuple[int, Action]]:
+        """`_terminals` of a configuration."""
+        state = configuration.state
+        if configuration.is_fresh:
+            yield from self._opening(state, self._tables.state_row(state))
+            return
+        owed = max(0, self._count_min(state) - configuration.counted)
+        yield from self._terminals(state, configuration.lexer, owed)
+
     def _begin(
         self, state: int, max_states: int | None = None, *, lets_others_in: bool = False
     ) -> None:
         """A number is asked for, from a state on."""
         most_made = 0 if state in self._too_far else self._tables.num_states + MAX_CLOSING_STATES
-        self._effort = _Effort(state, max_states, most_made, lets_others_in)
+        self.effort = Effort(state, max_states, most_made, lets_others_in)
 
     def _to_the_end(self, costs: Costs, below: Frame | None) -> int:
         """What a text needs in the end, by the costs of its top."""
         if below is None:
-            return costs[END]
-        return min(cost + self._rest_cost(below, outcome) for outcome, cost in costs.items())
+            found = costs.get(END, _UNKNOWN)
+        else:
+            rests = (cost + self._rest_cost(below, outcome) for outcome, cost in costs.items())
+            found = min(rests, default=_UNKNOWN)
+        if found >= _UNKNOWN:
+            raise LimitExceededError("max_closing_states", MAX_CLOSING_STATES, _WHAT)
+        return found
 
     def _costs_inside(self, configuration: Configuration) -> Costs:
         """The costs from the middle of a terminal."""
@@ -183,7 +247,7 @@ class Completion:
             frame, outcome = pending[-1]
             costs = self._state_costs(self._resume(frame.state, outcome))
             if frame.below is None:
-                self._rest[frame, outcome] = costs[END]
+                self._rest[frame, outcome] = costs.get(END, _UNKNOWN)
                 pending.pop()
                 continue
             below = [(frame.below, last) for last in costs]
@@ -192,7 +256,8 @@ class Completion:
                 pending += unknown
                 continue
             self._rest[frame, outcome] = min(
-                cost + self._rest[key] for key, cost in zip(below, costs.values(), strict=True)
+                (cost + self._rest[key] for key, cost in zip(below, costs.values(), strict=True)),
+                default=_UNKNOWN,
             )
             pending.pop()
         return self._rest[frame, outcome]
@@ -261,7 +326,7 @@ class Completion:
                 heappush(queue, (distance + cost, 0, _END, state, outcome, 0))
             if state in self._costs:
                 continue
-            self._count_state()
+            self.count_state()
             row = self._tables.state_row(state)
             if row[StateColumn.IS_FINAL]:
                 heappush(queue, (distance, 0, _END, state, END, 0))
@@ -288,18 +353,31 @@ class Completion:
         for state, costs in all_costs(start, self._moves, self._resume).items():
             for outcome, cost in costs.items():
                 self._learn_cost(state, outcome, cost)
-        return self._costs[start]
+        return self._costs.get(start, {})  # none inside of a search for elements of the same array
 
     def _moves(self, state: int) -> Iterator[tuple[int, Action]]:
         """What the terminals of a fresh state cost, and what they do; the end is an outcome too."""
-        self._count_state()
+        self.count_state()
         row = self._tables.state_row(state)
         if row[StateColumn.IS_FINAL]:
             yield 0, Pop(END)
         yield from self._terminals_of(state, row)
 
     def _terminals_of(self, state: int, row: Sequence[int]) -> Iterator[tuple[int, Action]]:
-        """`_terminals` of a fresh state: its row in the tables."""
+        """`_terminals` of a fresh state: its row in the tables; or an element that must differ."""
+        element = None if self._elements is None else self._elements.element(state)
+        if element is None:
+            yield from self._opening(state, row)
+            return
+        assert self._elements is not None, "it has told of the element"
+        self.asks_for_written |= not element.is_counted
+        effort = self.effort
+        lets_others_in, effort.lets_others_in = effort.lets_others_in, False
+        yield from self._elements.ways(state, element, self._num_written, self)
+        effort.lets_others_in = lets_others_in
+
+    def _opening(self, state: int, row: Sequence[int]) -> Iterator[tuple[int, Action]]:
+        """`_terminals` of a fresh state, each terminal alone."""
         yield from self.strings.opening(state)
         yield from self._terminals(state, row[StateColumn.LEXER_START], row[StateColumn.COUNT_MIN])
 
@@ -316,8 +394,9 @@ class Completion:
         for way in self._ways.find(lexer, state, with_strings=with_strings):
             yield way.num_tokens(num_owed), self._action(state, way.label)
 
-    def _count_state(self) -> None:
-        effort, what = self._effort, "the end of the text"
+    def count_state(self) -> None:
+        """Count what is looked at for one number; raises `LimitExceededError`."""
+        effort, what = self.effort, _WHAT
         if effort.num_looked == effort.max_states:
             raise LimitExceededError("max_states", effort.num_looked, what)
         if self._tables.num_states > effort.most_made:
@@ -328,7 +407,7 @@ class Completion:
             self._tables.lock.release()
             time.sleep(_MOMENT_S)
             self._tables.lock.acquire()
-            self._effort = effort  # others may have asked for numbers of theirs
+            self.effort = effort  # others may have asked for numbers of theirs
 
     def _learn(
         self, before: dict[int, tuple[int, int]], state: int, outcome: int, total: int

@@ -7,10 +7,12 @@ byte by byte by a `DistinctWalk`.
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from grammars.errors import LimitExceededError
 from grammars.masks.configuration import WINDOW_SIZE, Configuration
 from grammars.masks.distinct_point import DistinctPoint
 from grammars.masks.distinct_tokens import DistinctTokens, allowed_among
@@ -19,11 +21,15 @@ from grammars.masks.hops import Hops
 from grammars.masks.json_scan import OUTSIDE, scan_all
 from grammars.masks.key_frames import as_distinct, as_keys, frames_after, keyed
 from grammars.masks.key_tokens import KeyTokens
+from grammars.masks.next_elements import NextElements
 from grammars.masks.reference import PlainConfiguration, ReferenceWalk
 from grammars.masks.text_counts import TextCounts
 
 if TYPE_CHECKING:
-    from grammars.masks.configuration import ConfigurationTable
+    from collections.abc import Callable
+
+    from grammars.masks.completion import Completion
+    from grammars.masks.configuration import ConfigurationTable, Frame
     from grammars.masks.hops import Hop
     from grammars.masks.key_frames import KeyPoint
     from grammars.masks.steps import Steps
@@ -61,6 +67,7 @@ class DistinctConfigurations:
         *,
         is_plain: bool = False,
     ) -> None:
+        self._states = states
         self._plain_walk = ReferenceWalk(tables, states, vocabulary)
         counts = None if is_plain else TextCounts(tables)
         self._walk = DistinctWalk(self._plain_walk, states, tables, counts)
@@ -71,6 +78,11 @@ class DistinctConfigurations:
         self._hops = Hops(steps, states, vocabulary)
         self._configurations = configurations
         self._is_plain = is_plain
+
+    @property
+    def may_repeat_keys(self) -> bool:
+        """Whether there are undeclared keys that must differ."""
+        return self._states.may_repeat_keys
 
     @property
     def num_hops(self) -> int:
@@ -117,20 +129,59 @@ class DistinctConfigurations:
             return self._refused_among(opening, configuration) if opening else []
         return self._refused_by_keys(configuration, configuration.keys, words)
 
-    def free_configurations(self, configuration: Configuration) -> list[tuple[int, Configuration]]:
-        """Where a text that may still become an earlier one can leave them, and in how many bytes.
+    def next_elements(self, by_bytes: Completion | None) -> NextElements:
+        """What the next elements of arrays cost, for one `Completion`; see `NextElements`."""
+        return NextElements(self._walk, self._states, self._plain_configuration, by_bytes)
 
-        The nearest ones; where the text is free already, itself.
+    def num_beyond(self, configuration: Configuration) -> int:
+        """How many elements more than its place tells an open array has, that with the most."""
+        point = configuration.point
+        if point is None:
+            return 0
+        stack = (*reversed(point.plain.below), point.plain.state)
+        arrays = [frame for frame in point.frames if not frame.has_keys]
+        return max(
+            (frame.num_elements - self._states.num_counted(stack[frame.depth]) for frame in arrays),
+            default=0,
+        )
+
+    def num_tokens(
+        self, configuration: Configuration, num_tokens: Callable[[Configuration], int]
+    ) -> int:
+        """How many tokens complete a text that may still become an earlier one.
+
+        There is a token for each byte until it has left the earlier ones, or its element has ended
+        as none of them. On this way it is nowhere less than what the automaton alone needs: so
+        that it falls with each byte, and the promise for elements that are owed holds. Of keys that
+        never run out all that `num_tokens` gives is true enough.
+
+        Args:
+            configuration: where the text is.
+            num_tokens: what the automaton alone needs.
+
+        Raises:
+            LimitExceededError: raised by `num_tokens` for all ways.
         """
-        nearest = None
-        found: dict[PlainConfiguration, tuple[int, Configuration]] = {}
-        for num_bytes, point in self._walk.nearest_free(self._point(configuration)):
-            nearest = num_bytes if nearest is None else nearest
-            if num_bytes > nearest:
-                break
-            if point.plain not in found:
-                found[point.plain] = num_bytes, self._configuration(point)
-        return list(found.values())
+        point = self._point(configuration)
+        plain = self._plain_configuration
+        queue = [(num_tokens(plain(point.plain)), not point.may_end_plainly, 0, 0, point)]
+        num_queued, error = 0, None
+        while queue:
+            most, is_among, num_left, _, point = heappop(queue)
+            if not is_among:
+                return most
+            for num_bytes, after in self._walk.ways_out(point):
+                try:
+                    rest = num_tokens(plain(after.plain))
+                except LimitExceededError as caught:
+                    error = caught
+                    continue
+                num_queued += 1
+                length = num_bytes - num_left
+                bound = max(most, length + rest)
+                heappush(queue, (bound, not after.may_end_plainly, -length, num_queued, after))
+        assert error is not None, "the text is alive"
+        raise error
 
     def _may_open(self, token_id: int) -> bool:
         """Whether a token may open a frame of distinct texts."""
@@ -167,20 +218,28 @@ class DistinctConfigurations:
             return DistinctPoint(plain)
         return DistinctPoint(plain, tuple(map(as_distinct, keys.frames)), keys.scanned)
 
-    def _configuration(self, point: DistinctPoint) -> Configuration:
-        plain, below = point.plain, None
+    def _plain_configuration(self, plain: PlainConfiguration) -> Configuration:
+        """The shared configuration of where the automaton is."""
+        return self._configurations.configuration(
+            plain.state,
+            plain.lexer,
+            plain.counted,
+            self._frames(plain),
+            is_fresh=plain.is_fresh,
+            is_complete=self._plain_walk.is_complete(plain),
+        )
+
+    def _frames(self, plain: PlainConfiguration) -> Frame | None:
+        below = None
         for state in reversed(plain.below):
             below = self._configurations.frame(state, below)
+        return below
+
+    def _configuration(self, point: DistinctPoint) -> Configuration:
+        plain = point.plain
         frames = None if self._is_plain else as_keys(point.frames)
         if not point.frames or frames is not None:
-            shared = self._configurations.configuration(
-                plain.state,
-                plain.lexer,
-                plain.counted,
-                below,
-                is_fresh=plain.is_fresh,
-                is_complete=self._plain_walk.is_complete(plain),
-            )
+            shared = self._plain_configuration(plain)
             return keyed(shared, frames, point.scanned) if frames else shared
         return Configuration(
             plain.state,
@@ -188,7 +247,7 @@ class DistinctConfigurations:
             plain.counted,
             plain.is_fresh,
             False,  # the frames are still open
-            below,
+            self._frames(plain),
             np.array(plain.below[:WINDOW_SIZE], np.int64),
             point=point,
         )

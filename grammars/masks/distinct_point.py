@@ -27,17 +27,20 @@ class Seen:
         beginnings: of all spellings of the text.
         before: those before it.
         num_words: how many words all these have for any one terminal, at most; see `num_words`.
+        num_texts: how many these are.
     """
 
     beginnings: tuple[Cursor, ...]
     before: Seen | None
     num_words: int
+    num_texts: int
 
 
 def seen_after(seen: Seen | None, text: bytes, *, is_key: bool) -> Seen:
     """Earlier texts and one more, in canonical spelling."""
     beginnings = cursors_of(text if is_key else form_of(text))
-    return Seen(beginnings, seen, num_words_of(seen) + num_words(text))
+    num_texts = 1 if seen is None else seen.num_texts + 1
+    return Seen(beginnings, seen, num_words_of(seen) + num_words(text), num_texts)
 
 
 def num_words_of(seen: Seen | None) -> int:
@@ -68,6 +71,13 @@ class DistinctFrame:
     tail: bytes = b""
     cursors: tuple[Cursor, ...] = ()
     is_endless: bool = False
+
+    @property
+    def num_elements(self) -> int:
+        """How many elements have been written, with the one that is being written."""
+        if self.has_keys:
+            return 0
+        return self.is_open + (0 if self.seen is None else self.seen.num_texts)
 
     @property
     def has_begun(self) -> bool:
@@ -153,6 +163,13 @@ class DistinctPoint:
     def is_free(self) -> bool:
         """Whether no text of a frame may still become an earlier one, nor is about to begin."""
         return not self.is_before_element and all(frame.is_free for frame in self.frames)
+
+    @property
+    def may_end_plainly(self) -> bool:
+        """Whether it is free, but for keys that never run out."""
+        return not self.is_before_element and all(
+            frame.is_free or frame.is_endless for frame in self.frames
+        )
 
     @property
     def is_before_element(self) -> bool:

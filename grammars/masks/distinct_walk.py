@@ -12,12 +12,12 @@ grammar (`schema/unique_arrays.py` sees to it that a next element can always be 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from grammars.automata.dfa import DEAD, NUM_BYTES
 from grammars.masks.distinct_point import DistinctFrame, DistinctPoint, num_words_of
 from grammars.masks.earlier_words import EarlierWords
-from grammars.masks.json_scan import scan
+from grammars.masks.json_scan import OUTSIDE, scan
 from grammars.pushdown.distinct import Distinct
 
 if TYPE_CHECKING:
@@ -25,11 +25,19 @@ if TYPE_CHECKING:
 
     from grammars.masks.reference import PlainConfiguration, ReferenceWalk
     from grammars.masks.text_counts import TextCounts
+    from grammars.pushdown.distinct import NextElement
     from grammars.pushdown.tables import AutomatonTables
+
+_SPACES: Final = b" \t\n\r"
 
 
 class DistinctStates(Protocol):
     """The structural layer, as this walk sees it."""
+
+    @property
+    def may_repeat_keys(self) -> bool:
+        """Whether there are undeclared keys that must differ."""
+        ...
 
     def distinct_texts(self, state: int) -> Distinct:
         """What must differ in the frame that a state opens."""
@@ -37,6 +45,14 @@ class DistinctStates(Protocol):
 
     def after_repeat(self, state: int) -> int:
         """What a state becomes if the text before it is not the first of its kind; 0: nothing."""
+        ...
+
+    def next_element(self, state: int) -> NextElement | None:
+        """The element behind a comma that a state reads, where it must differ from others."""
+        ...
+
+    def num_counted(self, state: int) -> int:
+        """How many elements an array has at least where a state stands in its frame."""
         ...
 
 
@@ -165,18 +181,45 @@ class DistinctWalk:
         taken = point.num_words + 2 * num_words_of(point.frames[-1].seen)
         return self.num_words(point.plain) > taken
 
-    def nearest_free(self, point: DistinctPoint) -> Iterator[tuple[int, DistinctPoint]]:
-        """The first free points on the ways from a point, and how many bytes on; nearest first."""
-        level, num_bytes = [point], 0
-        while level:
-            yield from ((num_bytes, found) for found in level if found.is_free)
-            read = (
-                self.read_symbol(found, byte)
-                for found in level
-                if not found.is_free
-                for byte in self._likely_bytes(found)
-            )
-            level, num_bytes = [after for after in read if after is not None], num_bytes + 1
+    def fresh(self, state: int) -> PlainConfiguration:
+        """A state of which nothing has been read, with nothing below it."""
+        return self._walk.fresh(state, ())
+
+    def ended(self, point: DistinctPoint) -> DistinctPoint | None:
+        """The point after the end of the terminal at hand, None where it may not end."""
+        return None if point.plain.is_fresh else self._fire(point)
+
+    def kinds_of_bytes(self, point: DistinctPoint) -> Iterator[tuple[int, int | None]]:
+        """The bytes that may be read, but for spaces; those of one kind lead to the same place.
+
+        None is the kind of all those that end the terminal at hand.
+        """
+        spaces = _SPACES if point.scanned == OUTSIDE else b""
+        own = self._lexer_bytes(point.plain.lexer)
+        dfa, _ = self._tables.lexers.locate(point.plain.lexer)
+        yield from ((byte, int(dfa.symbol_class[byte])) for byte in own if byte not in spaces)
+        for byte in self._readable_bytes(point.plain):
+            if byte not in own and byte not in spaces:
+                yield byte, None
+
+    def ways_out(self, point: DistinctPoint) -> Iterator[tuple[int, DistinctPoint]]:
+        """Where a text goes on its ways out of earlier ones, and how many bytes on.
+
+        Of the bytes that leave them, the first of each kind.
+        """
+        ended = self.ended(point)
+        if ended is not None and ended.is_free:
+            yield 0, ended
+        staying = point.staying_bytes
+        kinds: set[int | None] = set()
+        for byte, kind in self.kinds_of_bytes(point):
+            if byte not in staying:
+                if kind in kinds and kind is not None:
+                    continue
+                kinds.add(kind)
+            after = self.read_symbol(point, byte)
+            if after is not None:
+                yield 1, after
 
     def _fire(self, point: DistinctPoint) -> DistinctPoint | None:
         before = point.plain

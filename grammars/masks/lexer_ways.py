@@ -12,7 +12,6 @@ from grammars.automata.dfa import DEAD, NO_LABEL, NUM_BYTES
 from grammars.automata.json_spelling import QUOTE
 from grammars.automata.owed import characters_owed
 from grammars.masks.label_ways import LabelWays
-from grammars.masks.token_symbols import build_token_symbols
 from grammars.pushdown.layout import ALL_LABELS
 
 if TYPE_CHECKING:
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grammars.automata.dfa import Dfa
+    from grammars.masks.token_spelling import TokenSpelling
     from grammars.pushdown.tables import AutomatonTables
-    from grammars.vocabulary import Vocabulary
 
 MAX_WAYS: Final = 64
 """Labels that are looked for from one lexer state, those with the shortest texts first."""
@@ -63,14 +62,12 @@ class LexerWays:
 
     Args:
         tables: where the lexer states are.
-        vocabulary: the tokens.
+        spelling: the tokens.
     """
 
-    def __init__(self, tables: AutomatonTables, vocabulary: Vocabulary) -> None:
+    def __init__(self, tables: AutomatonTables, spelling: TokenSpelling) -> None:
         self._tables = tables
-        self._texts = vocabulary.derive(_token_texts)
-        self._longest = vocabulary.derive(_longest_text)
-        self._trie = vocabulary.derive(build_token_symbols).trie
+        self._texts, self._longest, self._trie = spelling
         self._label_ways: WeakKeyDictionary[Dfa, LabelWays | None] = WeakKeyDictionary()
         self._ways: dict[tuple[int, int, bool], tuple[Way, ...]] = {}
         self._wasteful: dict[Dfa, _Wasteful | None] = {}  # a Dfa compares by identity
@@ -151,15 +148,6 @@ class LexerWays:
                 return
             if bytes(symbols[begin:end]) in self._texts:
                 yield end
-
-
-def _token_texts(vocabulary: Vocabulary) -> frozenset[bytes]:
-    return frozenset(vocabulary.token_bytes.values())
-
-
-def _longest_text(vocabulary: Vocabulary) -> int:
-    """Bytes of the longest token."""
-    return max(map(len, vocabulary.derive(_token_texts)))
 
 
 class _Wasteful:

@@ -42,6 +42,7 @@ class NeededTokens:
         places: in strings that are read in pieces.
         completion: what is needed after such strings.
         num_tokens: what a configuration needs.
+        num_spare: tokens that are needed beyond those of `completion`.
     """
 
     def __init__(
@@ -51,12 +52,14 @@ class NeededTokens:
         places: StringPlaces,
         completion: Completion,
         num_tokens: Callable[[Configuration], int],
+        num_spare: int = 0,
     ) -> None:
         self._tokens = tokens
         self._steps = steps
         self._places = places
         self._completion = completion
         self._num_tokens = num_tokens
+        self._num_spare = num_spare
 
     def find(self, start: Configuration) -> Needed:
         """What is needed after each token from a configuration.
@@ -128,6 +131,6 @@ class NeededTokens:
         fewest = np.full(len(token_ids), MANY, np.int32)
         there = [noted[token_ids] for noted in places]
         for indices, num_tokens, action in self._completion.strings.ways(at.state, rests, there):
-            num_after = self._completion.num_tokens_after(action, at.below)
+            num_after = self._completion.num_tokens_after(action, at.below) + self._num_spare
             fewest[indices] = np.minimum(fewest[indices], num_tokens + num_after)
         needed[token_ids] = fewest

@@ -17,7 +17,6 @@ from grammars.automata.dfa import DEAD
 from grammars.automata.json_spelling import QUOTE
 from grammars.masks.string_costs import tokens_to_end
 from grammars.masks.string_places import StringPlaces
-from grammars.masks.token_symbols import build_token_symbols
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,9 +26,9 @@ if TYPE_CHECKING:
 
     from grammars.automata.codepoint_dfa import CodePointDfa
     from grammars.automata.string_rest import StringRest
+    from grammars.masks.token_spelling import TokenSpelling
     from grammars.pushdown.actions import Action, Expander
     from grammars.pushdown.tables import AutomatonTables
-    from grammars.vocabulary import Vocabulary
 
     Places: TypeAlias = NDArray[np.int32]
     """int32, (num_places, 2): a `ContentPlace` for each of some places."""
@@ -44,13 +43,15 @@ class StringEnds:
     Args:
         tables: the automaton.
         expander: tells of such strings, and of what follows them.
-        vocabulary: the tokens.
+        spelling: the tokens.
     """
 
-    def __init__(self, tables: AutomatonTables, expander: Expander, vocabulary: Vocabulary) -> None:
+    def __init__(
+        self, tables: AutomatonTables, expander: Expander, spelling: TokenSpelling
+    ) -> None:
         self._expander = expander
         self._places = StringPlaces(tables, expander)
-        self._trie = vocabulary.derive(build_token_symbols).trie
+        self._trie = spelling.trie
         self._fewest: WeakKeyDictionary[CodePointDfa, NDArray[np.int32]] = WeakKeyDictionary()
         self._actions: dict[tuple[int, tuple[StringRest, ...]], Action] = {}
 

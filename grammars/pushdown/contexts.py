@@ -39,6 +39,11 @@ class Contexts:
         """Whether there are elements or keys that must differ, see `distinct`."""
         return any(context.has_distinct_texts for context in self._schemas.values())
 
+    @property
+    def may_repeat_keys(self) -> bool:
+        """Whether there are undeclared keys that must differ."""
+        return any(context.may_repeat_keys for context in self._schemas.values())
+
     def of_schema(self, spec: JsonSchema | JsonObject) -> JsonContext:
         """The context of a schema.
 

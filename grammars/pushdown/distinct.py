@@ -8,6 +8,7 @@ remember what was written; it says where the rule holds, and `masks/distinct_wal
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from grammars.automata.lengths import measure
 from grammars.pushdown.configs import ArrayElement, ObjectMember, ValueThen
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from grammars.pushdown.configs import Config, ConfigTable
 
@@ -79,3 +80,53 @@ def forbids_repeat(config: Config, configs: ConfigTable) -> bool:
             return context.has_distinct_keys and isinstance(configs[then], ObjectMember)
         case _:
             return False
+
+
+@dataclass(frozen=True, slots=True)
+class NextElement:
+    """An element behind a comma that must differ from those before it.
+
+    Args:
+        num_earlier: how many these are on the shortest way through the array.
+        is_counted: whether there are never more where the element is owed.
+        values: tells what may be written: the same where this is the same.
+    """
+
+    num_earlier: int
+    is_counted: bool
+    values: Hashable
+
+
+def next_element(read: Sequence[Config], configs: ConfigTable) -> NextElement | None:
+    """The element that some configs read together, if it must differ from others."""
+    values = [config for config in read if isinstance(config, ValueThen)]
+    arrays = [then for value in values if (then := _unique_array(value, configs)) is not None]
+    if not arrays:
+        return None
+    return NextElement(
+        max(_num_steps(array) - 1 for array in arrays),
+        not any(array.place.counted for array in arrays),
+        tuple((value.context, value.node) for value in values),
+    )
+
+
+def num_counted(configs: Sequence[Config], table: ConfigTable) -> int:
+    """How far arrays have got with the elements that are owed, the one with the fewest.
+
+    On the shortest way each element is a step at least.
+    """
+    thens = [table[x.then] if isinstance(x, ValueThen) else x for x in configs]
+    return min((_num_steps(x) for x in thens if isinstance(x, ArrayElement)), default=0)
+
+
+def _num_steps(array: ArrayElement) -> int:
+    return array.place.index + sum(array.place.counted)
+
+
+def _unique_array(value: ValueThen, configs: ConfigTable) -> ArrayElement | None:
+    """The array that a value is an element of, where these must differ."""
+    match configs[value.then]:
+        case ArrayElement(layout=layout) as then if layout.has_distinct_texts:
+            return then
+        case _:
+            return None

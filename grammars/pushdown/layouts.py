@@ -118,6 +118,12 @@ class JsonContext:
         return has_open_keys or self.graph.has_unique_arrays
 
     @property
+    def may_repeat_keys(self) -> bool:
+        """Whether there are undeclared keys that must differ, also inside of elements."""
+        has_distinct_keys = self.has_distinct_keys or self.graph.has_unique_arrays
+        return has_distinct_keys and self.graph.has_open_objects
+
+    @property
     def canonical(self) -> JsonContext:
         """The context of elements that must differ: they are compared as they are written."""
         if self.is_canonical:

@@ -12,7 +12,14 @@ from grammars.pushdown.actions import Goto, Pop, Push
 from grammars.pushdown.beginnings import Beginnings
 from grammars.pushdown.configs import DONE, ConfigTable, GrammarThen, GrammarWaits, PartThen
 from grammars.pushdown.contexts import Contexts
-from grammars.pushdown.distinct import Distinct, distinct_in, forbids_repeat
+from grammars.pushdown.distinct import (
+    Distinct,
+    NextElement,
+    distinct_in,
+    forbids_repeat,
+    next_element,
+    num_counted,
+)
 from grammars.pushdown.grammar_frames import GrammarFrames
 from grammars.pushdown.items import Item, merged_items
 from grammars.pushdown.joint_effects import continued_items, entered_items, outcome_of
@@ -193,11 +200,28 @@ class StructuralStates:
         """Whether there are elements or keys that must differ, see `distinct`."""
         return self._contexts.has_distinct_texts
 
+    @property
+    def may_repeat_keys(self) -> bool:
+        """Whether there are undeclared keys that must differ."""
+        return self._contexts.may_repeat_keys
+
     def distinct_texts(self, state: int) -> Distinct:
         """What must differ in the frame that a state opens."""
         if state in self._grammar_frames:
             return Distinct.NOTHING
         return distinct_in([self._configs[item.config] for item in self.items_of(state)])
+
+    def next_element(self, state: int) -> NextElement | None:
+        """The element behind a comma that a state reads, where it must differ from others."""
+        if state in self._grammar_frames:
+            return None
+        return next_element([self._configs[i.config] for i in self.items_of(state)], self._configs)
+
+    def num_counted(self, state: int) -> int:
+        """How far the array has got in whose frame a state stands, see `num_counted`."""
+        if state in self._grammar_frames:
+            return 0
+        return num_counted([self._configs[i.config] for i in self.items_of(state)], self._configs)
 
     def after_repeat(self, state: int) -> int:
         """What a state becomes if the text before it is not the first of its kind; 0 for nothing.
