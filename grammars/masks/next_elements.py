@@ -158,7 +158,7 @@ class NextElements:
         ends: dict[Configuration, tuple[int, int] | None] = {}
         num_queued, is_cut = 0, False
         while queue and num_queued < _MAX_PLACES and costs.effort.num_looked < _MAX_LOOKED:
-            _, _, _, most, point, text = heappop(queue)
+            shortest, _, _, most, point, text = heappop(queue)
             if not point.frames[0].is_open:
                 found.setdefault(json.dumps(json.loads(text), sort_keys=True), most)
                 if len(found) == num_texts:
@@ -182,7 +182,8 @@ class NextElements:
                 elif after.plain.state != target:
                     continue
                 length = len(longer)
-                if length + num_bytes >= enough:
+                goes_on = length + num_bytes == shortest and not num_alike  # one way always does
+                if length + num_bytes >= enough and not goes_on:
                     needless.add(kind)
                     is_cut = True
                     continue
